@@ -1,8 +1,8 @@
-"""Why something failed: asked only where something has, and never changing what is compared.
+"""Explanations of failures; nothing here changes what is compared.
 
-`explain` goes through it: `arbitration` asks everybody who knows who is wrong (`conventions` where there is no
-derivative); `engine_faults`, `localize` and `gradient_flow` find where an engine goes wrong first; `evidence` gathers
-what is known of each failure and `diagnosis/` recognises the mistake; `correction/` looks for what was meant and for
-numbers that refute a formula. All of it is facts: `reports/phrases` finds the words. A new mistake to recognise is a
-function in `diagnosis/`.
+`explain` is the entry. `blame_assignment` compares with independent answers to find the wrong side; `kinks` settles
+points without a derivative. `engine_faults`, `fault_localization` and `gradient_flow` find where an engine goes
+wrong first. `gather_evidence` collects what is known of a failure, and `diagnosis/` recognises the mistake.
+`correction/` searches for the intended formula and for a counterexample. All results are facts: `reports/phrases`
+words them. A new mistake is a row of `mistakes` and a function in `diagnosis/`.
 """

@@ -1,4 +1,4 @@
-"""Tensors whose gradients are wrong although all ops are right: contributions are put together wrongly."""
+"""Tensors that put right contributions together to a wrong gradient."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def explain_accumulation(
 
 
 def _is_by_total(failures: PointFailures, engine: Engine, fault: Fault) -> bool:
-    """Return whether a root's incoming gradient is given by a total, which wrong ops make wrong."""
+    """Return whether wrong ops make the total of a root wrong."""
     gives, seeds = getattr(engine, "accepts_seeds", None), failures.point.problem.seeds[fault.step]
     if gives is None or fault.tensor not in seeds:
         return False
@@ -91,7 +91,7 @@ def _blame_fault(failures: PointFailures, engine: Engine, fault: Fault, uses: in
 
 
 def _explain_uncleared_gradients(failures: PointFailures, places: Sequence[int], step: int, engine: Engine) -> None:
-    """Blame a step that should clear gradients; all later failures follow from what it leaves."""
+    """Blame a step that should clear gradients for all later failures."""
     states = failures.point.evaluation(engine).states
     before = states[step - 1].gradients if step else {}
     for place in places:

@@ -1,8 +1,8 @@
-"""Before somebody's class is blamed: what failed is repeated on the bare graph, and what is not its own is excused.
+"""Second check of an adapted class on the bare graph, before it is blamed.
 
-An engine that was adapted is asked for more than a person's few lines would ask of it. So a gradient that is wrong is
-looked for again with the leaves alone (`evaluate_bare`), several times, for some answer by chance; what is right there
-each time is unsupported. So is an op that was made of others for the class where each of these is right.
+An adapted engine is used for more than a user's few lines would. So a wrong gradient is computed again with the
+leaves alone (`evaluate_bare`), several times, because some classes vary by chance. A gradient that is right each
+time is unsupported, not failed. So is an op that the class composes of other ops, if each of these is right.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from gradcheck.engines.base import AdaptedEngine, Engine, Evaluation, State
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
 
-#: How often an engine is asked; one that is wrong by chance shows it in one of these.
+#: How often an engine is run again: one that is wrong by chance shows it in one of these.
 _REPEATS = 4
 _GRADIENTS = (ClaimKind.GRADIENT, ClaimKind.EXPECTED)
 
 
 def mark_unreproduced(context: Context) -> None:
-    """Make unsupported what failed and is not the engine's own, of engines that can be asked for the bare graph."""
+    """Mark failures unsupported that the bare graph does not reproduce."""
     for engine in context.engines.tested:
         if isinstance(engine, AdaptedEngine) and any(_is_of(c, engine) for c in context.found):
             _recheck_engine(context, engine)
 
 
 def reproduced_failures(context: Context, point: Point, found: Iterable[Comparison]) -> list[Comparison]:
-    """Of the ops that are wrong alone at a point, those that are the engine's own fault."""
+    """Return the ops wrong alone at a point that are the engine's own fault."""
     known = {
         e.name: _BareGraphRecheck(context, point, e) for e in context.engines.tested if isinstance(e, AdaptedEngine)
     }
@@ -58,7 +58,7 @@ def _recheck_engine(context: Context, engine: AdaptedEngine) -> None:
             continue
         try:
             point = context.points.at(c.trial)
-        except LookupError:  # a point that was not kept
+        except LookupError:  # the point was not kept
             continue
         repeated = points.setdefault(id(point), _BareGraphRecheck(context, point, engine))
         context.found[place] = repeated.rechecked(c)
@@ -70,17 +70,17 @@ def _as_unsupported(c: Comparison, why: Fact) -> Comparison:
 
 @dataclass(slots=True)
 class _BareGraphRecheck:
-    """One engine at one point, asked again."""
+    """Further runs of one engine at one point."""
 
     context: Context
     point: Point
     engine: AdaptedEngine
     again: list[Evaluation] = field(default_factory=list)
-    composed: dict[int, bool] = field(default_factory=dict)  # by an op's number, whether it is made of right ones
+    composed: dict[int, bool] = field(default_factory=dict)  # by an op's number: whether its parts are right
     _behind: set[str] | None = None
 
     def rechecked(self, c: Comparison) -> Comparison:
-        """A failure as it is, where it is the engine's own; else unsupported, and why."""
+        """Return a failure unchanged if it is the engine's own, else unsupported."""
         try:
             if c.what is ClaimKind.NODE:
                 return c if c.operation is None else self._of_operation(c, c.operation)
@@ -100,7 +100,6 @@ class _BareGraphRecheck:
         return None if self._is_by_chance(c) else fact("right_on_the_bare_graph")
 
     def _is_by_chance(self, c: Comparison) -> bool:
-        """Whether what was wrong is right when it is asked again just as before."""
         again = self.engine.evaluate(self.point.problem)
         return c.step < len(again.states) and not self._is_wrong(c.tensor, c.step, again.states[c.step])
 
@@ -111,7 +110,7 @@ class _BareGraphRecheck:
             yield self.again[number]
 
     def _is_wrong(self, tensor: str, step: int, state: State) -> bool:
-        """Whether a gradient is wrong; one that cannot be read, whether an input's is."""
+        """Return whether a gradient is wrong; an unread one, if any input's is."""
         case, want = self.point.problem.case, self.point.want.states[step].gradients
         names: Collection[str] = [tensor] if tensor not in state.unread else list(case.inputs)
         return any(self._differs(state.gradients.get(name), want.get(name)) for name in names)
@@ -136,7 +135,7 @@ class _BareGraphRecheck:
         return _as_unsupported(c, fact("made_of_others")) if self._is_composed(one) else c
 
     def _with_cotangents(self, operation: Operation, one: WrongOperation) -> Comparison | None:
-        """The same gradient with other incoming gradients, where it is wrong."""
+        """Return the op's failure with other cotangents, None if it passes."""
         found = wrong_with_cotangents(self.point, self.engine, [operation], self.context.options.tolerance)
         same = (c for c in found if c.operation is not None and c.operation.index == one.index)
         again = next(same, None)
@@ -144,14 +143,17 @@ class _BareGraphRecheck:
         return None if again is None or known is None else replace(again, operation=replace(known, number=one.number))
 
     def _can_be_given(self, one: WrongOperation) -> bool:
-        """Whether the op's own incoming gradient arrives at its result. It does not where an error is raised that ones
-        do not raise: what was made of the result, to give it, has raised it."""
+        """Return whether the op's own cotangent reaches its result.
+
+        If it raises an error and ones do not, the total that gives the cotangent has raised it.
+        """
         return (one.mine.error is None or not self._can_pull_back(one, np.ones_like)) and self._can_receive(
             one.operation
         )
 
     def _can_receive(self, operation: Operation) -> bool:
-        """Whether leaves of its results' shapes get these incoming gradients."""
+        """Return whether leaves of the results' shapes receive these cotangents."""
+        gives: Callable[..., bool] = self.engine.accepts_seeds
         given = [
             (np.ones(shape, dtype), cotangent)
             for output, cotangent in zip(operation.application.outputs, operation.cotangents, strict=True)
@@ -161,7 +163,7 @@ class _BareGraphRecheck:
         return self.engine.accepts_seeds([root for root, _ in given], [seed for _, seed in given])
 
     def _can_pull_back(self, one: WrongOperation, incoming: Callable[[np.ndarray], np.ndarray]) -> bool:
-        """Whether the op alone raises nothing for another incoming gradient."""
+        """Return whether the op alone raises nothing for another cotangent."""
         given = [None if cotangent is None else incoming(cotangent) for cotangent in one.operation.cotangents]
         (found,) = self.engine.pull_back([one.application], [given], self.point.problem.dtype)
         return found.error is None
@@ -174,8 +176,11 @@ class _BareGraphRecheck:
         return self.composed[one.number]
 
     def _behind_composed(self) -> set[str]:
-        """The tensors whose gradients come through an op that is wrong, and is made of others that are right, where no
-        other op is wrong; at other numbers than the case's own ops have not been looked at yet."""
+        """Return the tensors behind wrong ops that are composed of right ones.
+
+        Empty if any other op is wrong. Ops are compared at the case's own numbers only, so these stand for other
+        points.
+        """
         if self._behind is None:
             alone = [c for c in self.context.found if c.what is ClaimKind.NODE and c.engine == self.engine.name]
             here = [c for c in alone if c.trial == self.point.trial] or alone
@@ -184,7 +189,7 @@ class _BareGraphRecheck:
             flow = PointFailures(self.context, self.point).flow(0)
             all_composed = bool(wrong) and all(self._is_composed(one) for one in wrong)
             if all_composed and not is_right_on_small_graph(self.engine, self.context.engines.reference):
-                all_composed = False  # what is made of right ops is wrong because the pass is
+                all_composed = False  # the pass itself is wrong
             above = [name for name in flow.tensors if name.partition("[")[0] in owners]
             self._behind = flow.ancestors(*above) if all_composed else set()
         return self._behind

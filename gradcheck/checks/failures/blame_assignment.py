@@ -1,7 +1,7 @@
-"""Who is wrong, of two who differ: the numeric oracle, other engines and what the file knows are asked.
+"""Blame: which of two differing sides is wrong.
 
-A verdict then says who stands alone; what is at a kink has been settled before (`kinks`). Nothing here costs a case
-that passes anything. What it may cost is counted: so many failures of a point, so many elements of each.
+The numeric oracle, other engines and the file's claims are compared with both. `kinks` has settled points without a
+derivative before. Cases that pass cost nothing; the work on failures is bounded by counts, not by time.
 """
 
 from __future__ import annotations
@@ -43,28 +43,27 @@ from gradcheck.oracles.numeric.numeric_gradient import NumericGradient, numeric_
 from gradcheck.oracles.numeric.objective import OpObjective, WideHost
 from gradcheck.oracles.numeric.work_budget import WorkBudget
 
-#: How many of one point are looked at that remain failures, and how many elements of each: the worst, or all where one
-#: has a kink.
+#: The most failures of a point, and elements of a failure, that are checked: the worst ones, or more at kinks.
 MAX_FAILURES, MAX_ELEMENTS, MAX_KINKED_ELEMENTS = 12, 6, 256
-#: The numeric oracle's work for one tensor, and for all of a point: a gradient of a large graph is looked at in fewer
-#: elements, and what is left in the end has no verdict; for all points so many times as much.
+#: The oracle's work for one tensor and for one point; all points have _POINTS times as much. Once it is spent,
+#: failures get no verdict.
 WORK, ALL_WORK, _POINTS = 1_000_000_000, 3_000_000_000, 4
 
-#: It is off as elsewhere by so many times as much at most, relative to its elements.
+#: A reference error is the known one if its relative error is at most so many times as large.
 _AS_MUCH = 2.0
 
-#: Of the most that is ever allowed, where nothing is measured.
+#: The part of the largest allowance that is granted where nothing is measured.
 _PART = 0.25
 
-#: Verdicts that nobody alone is wrong by.
+#: Verdicts that blame no side.
 _UNDECIDED_VERDICTS = frozenset(("oracle_cannot_tell", "all_differ"))
 
-#: The families of ops that are computed by factorizing matrices.
+#: Modules of ops that factorize matrices.
 _ALGORITHMS = frozenset(("inverse_solve", "determinants", "factorizations"))
 
 
 def assign_blame(context: Context) -> None:
-    """Give what failed at the case's own numbers, and at its trials, a verdict."""
+    """Give failures at the case's own numbers, and at its trials, a verdict."""
     budget = WorkBudget(_POINTS * ALL_WORK)
     for point in (context.points.own, *context.points.other_points):
         if any(c.status == "failed" and c.trial == point.trial for c in context.found):
@@ -75,7 +74,7 @@ def assign_blame(context: Context) -> None:
 
 @dataclass(slots=True)
 class _BlameAssignment:
-    """The failures at one point, and who can be asked about them."""
+    """The failures at one point, and the independent answers about them."""
 
     context: Context
     point: Point
@@ -84,7 +83,6 @@ class _BlameAssignment:
     _wrong_ops: ReferenceOpErrors | None = None
 
     def run(self) -> None:
-        """Each failure in turn, as far as the budget goes; what is left has no verdict."""
         looked_at = 0
         for place, c in enumerate(self.context.found):
             if looked_at < MAX_FAILURES and not self._budget.is_spent and self._is_open_here(c):
@@ -93,7 +91,7 @@ class _BlameAssignment:
                 self.context.found[place] = again
 
     def _is_open_here(self, c: Comparison) -> bool:
-        is_constant = c.tensor in self.context.case.constants  # no gradient is wanted there
+        is_constant = c.tensor in self.context.case.constants  # without gradients
         here = c.trial == self.point.trial and c.status == "failed" and c.verdict is None
         return here and not is_constant and c.what is not ClaimKind.WRONG_FORMULA
 
@@ -117,7 +115,7 @@ class _BlameAssignment:
             kinked = classify_at_kink(c, dispute.answers(), estimate, dispute.allowance(), all_seen)
             if kinked is not None:
                 return self._check_reference(dispute, kinked, oracle) if oracle is not None else kinked
-            if np.any(estimate.kinked) and not np.all(estimate.kinked):  # there each has a subgradient; elsewhere not
+            if np.any(estimate.kinked) and not np.all(estimate.kinked):  # elsewhere the answers differ
                 dispute, estimate = dispute.where(~estimate.kinked), estimate.where(~estimate.kinked)
         others = list(self._other_answers(dispute)) if c.operation is None else []
         if estimate is not None:
@@ -130,7 +128,7 @@ class _BlameAssignment:
         return self._check_reference_ops(heard, slack) if heard.status == "failed" and c.operation is None else heard
 
     def _check_reference_ops(self, c: Comparison, slack: np.ndarray | None) -> Comparison:
-        """No failure where the reference alone differs, by ops that it has wrong alone."""
+        """Pass a comparison if ops that the reference has wrong explain it."""
         reference = self.context.engines.reference.name
         if (
             c.verdict is not None
@@ -145,11 +143,11 @@ class _BlameAssignment:
         return c if verdict is None else replace(c, status="passed", verdict=verdict)
 
     def _count_elements(self, dispute: Disagreement) -> int:
-        """Of a claim that is known to be wrong, at a trial, the worst one."""
+        """Return how many elements to check: one if the claim is known wrong."""
         return 1 if self._is_known_wrong(dispute) else MAX_ELEMENTS
 
     def _is_known_wrong(self, dispute: Disagreement) -> bool:
-        """Whether it is a trial's, of a claim that is known to be wrong at the case's own numbers."""
+        """Return whether a trial's claim is wrong at the case's own numbers too."""
         c, mine = dispute.comparison, dispute.answers()[0].name
         if not c.trial:
             return False
@@ -157,8 +155,11 @@ class _BlameAssignment:
         return any(o.status == "failed" and o.verdict and is_found_wrong(o.verdict, mine) for o in known)
 
     def _check_reference(self, dispute: Disagreement, c: Comparison, oracle: NumericGradient) -> Comparison:
-        """No failure where the numeric oracle bears out everything that is said against the reference; nor where nobody
-        can tell, and the reference is off as it is where somebody can. Off by roundings alone, it is not wrong."""
+        """Pass a comparison if its reference is wrong.
+
+        It is if the numeric oracle confirms the other side; or if the oracle cannot decide, and the reference is
+        off as much as elsewhere. A reference that is off by rounding alone is not wrong.
+        """
         reference = self.context.engines.reference.name
         if c.verdict is None:
             return c
@@ -173,11 +174,11 @@ class _BlameAssignment:
         return replace(c, status="passed", verdict=known.verdict) if known is not None and alike else c
 
     def _known_reference_error(self, c: Comparison) -> Comparison | None:
-        """Where the reference has been found to be, about the same gradient: elsewhere error bars may be wider."""
+        """Return a comparison in which the reference has this gradient wrong."""
         about = (o for o in self.context.found if o.tensor == c.tensor and o.what.is_about_gradient)
         return next((o for o in about if o.verdict is not None and o.verdict.kind == "reference_wrong"), None)
 
-    # Who is asked ------------------------------------------------------------------------------------
+    # Independent answers ------------------------------------------------------------------------
 
     def _oracle(self, c: Comparison) -> NumericGradient | None:
         try:
@@ -188,7 +189,7 @@ class _BlameAssignment:
                 self._oracles[key] = None
                 self._oracles[key] = numeric_gradient(double_precision_problem(self.point.problem), *key)
             return self._oracles[key]
-        except COMPUTATION_ERRORS:  # a graph that only other engines can evaluate
+        except COMPUTATION_ERRORS:  # only other engines can evaluate the graph
             return None
 
     def _partials(self, oracle: NumericGradient | None, indices: np.ndarray) -> Estimate | None:
@@ -200,8 +201,7 @@ class _BlameAssignment:
             return None
 
     def _slack(self, dispute: Disagreement) -> np.ndarray | None:
-        """What rounding may take the gradient in dispute from what is right. At a trial of a claim that is known to be
-        wrong, and is off by more than is ever allowed, a part of that: who is near one side is not near both."""
+        """Return what rounding may take the disputed gradient from the right one."""
         c, conditioning = dispute.comparison, self.point.conditioning
         if c.operation is not None:
             return None
@@ -212,7 +212,7 @@ class _BlameAssignment:
         return conditioning.allowance(ClaimKind.GRADIENT, c.step, c.tensor)
 
     def _other_answers(self, dispute: Disagreement) -> Iterator[Answer]:
-        """What the other engines have, and what the file claims."""
+        """Yield the other engines' answers and the file's claims."""
         c = dispute.comparison
         is_value = c.what.is_about_value
         evaluations = self.point.evaluations()
@@ -227,7 +227,7 @@ class _BlameAssignment:
             yield from dispute.answer("NumPy", self._numpy_value(c.tensor))
 
     def _claim_of_file(self, dispute: Disagreement, what: ClaimKind) -> Iterator[Answer]:
-        """A claim of the file that passed says what the engine says that it was compared with."""
+        """Yield a claim of the file that passed, as an answer."""
         c = dispute.comparison
         if c.what is what:
             return
@@ -243,7 +243,7 @@ class _BlameAssignment:
         )
         name, said_by = (FORMULA, other.reference) if what is ClaimKind.FORMULA else (FILE, other.engine)
         name = fact("proved", what=name) if proved else name
-        if what is ClaimKind.FORMULA:  # a proved one passes, whatever the reference says
+        if what is ClaimKind.FORMULA:  # a proved formula passes, whatever the reference says
             yield from (replace(a, name=name, independent=proved) for a in self._formula_answers(dispute, other))
             return
         yield from (
@@ -251,7 +251,7 @@ class _BlameAssignment:
         )
 
     def _formula_answers(self, dispute: Disagreement, c: Comparison) -> Iterator[Answer]:
-        """What a formula comes to, by values of the graph and incoming gradients alone: as far as rounding goes."""
+        """Yield the value of a formula and what rounding may take it off by."""
         claim = claim_of(self.context.case, c)
         if claim is None:
             return
@@ -265,14 +265,14 @@ class _BlameAssignment:
             yield replace(answer, error=noise.ravel()[dispute.indices]) if noise is not None and known else answer
 
     def _uses_reference_gradients(self, c: Comparison) -> bool:
-        """Whether a formula is made of gradients that the reference has computed, and knows no better than they."""
+        """Return whether a formula is made of the reference's own gradients."""
         listed = self.context.case.formulas.get(c.tensor, ())
         return any(
             claim.text == c.formula and mentions_inner_gradient(self.context.case, claim.expr) for claim in listed
         )
 
     def _numpy_value(self, tensor: str) -> np.ndarray | None:
-        """The value by NumPy's forwards, where the core has not been asked."""
+        """Return the value by NumPy's forwards, if the core is no engine."""
         names = self.point.problem.environment()
         try:
             for name, claim in self.context.case.graph.items():
@@ -284,13 +284,12 @@ class _BlameAssignment:
 
 
 def _claim_key(c: Comparison) -> tuple[object, ...]:
-    """What is claimed, wherever it is tried."""
+    """Return what identifies a claim at every point."""
     return c.what, c.tensor, c.step, c.engine, c.reference, c.formula
 
 
 def _calls_algorithms(case: Case, c: Comparison) -> bool:
-    """Whether a formula is evaluated by an algorithm of the core's own (an inverse, a determinant): then the core is no
-    independent witness of it."""
+    """Return whether a formula needs an inverse or the like from the core."""
     if c.what is not ClaimKind.FORMULA:
         return False
     formulas = [claim for claim in case.formulas.get(c.tensor, ()) if claim.text == c.formula]
@@ -300,7 +299,7 @@ def _calls_algorithms(case: Case, c: Comparison) -> bool:
 
 
 def _operation_oracle(one: WrongOperation) -> NumericGradient:
-    """The oracle of one op alone, in double precision."""
+    """Return the oracle of one op alone, in double precision."""
     application = one.application
     held = [double_precision_array(array) for array in arrays(application.args, application.kwargs)]
     place = gradient_positions(application)[one.index]

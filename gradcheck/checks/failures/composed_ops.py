@@ -1,4 +1,4 @@
-"""Ops that an engine makes of others: what is wrong with them because another op is wrong is not blamed on them."""
+"""Ops that an engine composes of others, which are not blamed for them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from gradcheck.engines.base import Application, Engine, OpComposition, op_compos
 def separate_composed_ops(
     failures: PointFailures, engine: Engine, wrong: Mapping[int, WrongOperation]
 ) -> tuple[dict[int, WrongOperation], dict[int, int]]:
-    """The ops that are wrong by themselves, by the places of their comparisons, those inside of others added; and by
-    the places of those that are wrong because of another, the place of that."""
+    """Separate ops that are wrong by themselves from those wrong by a part.
+
+    Returns the first by the places of their comparisons, wrong parts included; and for each of the second the place
+    of that part's comparison.
+    """
     alone: dict[int, WrongOperation] = {}
     because: dict[int, int] = {}
     known: dict[int, list[int]] = {}  # by an op's number, the places of what is wrong inside of it
@@ -35,7 +38,7 @@ def separate_composed_ops(
 
 
 def _add_wrong_parts(failures: PointFailures, engine: Engine, one: WrongOperation) -> list[int]:
-    """Adds what is wrong inside of an op; its places."""
+    """Add comparisons of an op's wrong parts, and return their places."""
     _, wrong = wrong_parts(failures, engine, one)
     found = [_as_part_of(one, c) for c in wrong]
     first = len(failures.comparisons)
@@ -51,8 +54,7 @@ def _as_part_of(outer: WrongOperation, c: Comparison) -> Comparison:
 def wrong_parts(
     failures: PointFailures, engine: Engine, one: WrongOperation
 ) -> tuple[tuple[Application, ...], list[Comparison]]:
-    """What is called in an op's place, and what of it is wrong: on tensors of their own; what is right there, where two
-    of its arguments are one tensor."""
+    """Return the parts that an engine makes an op of, and the wrong ones."""
     called, run = op_parts(failures, engine, one.application).called, failures.context.options.tolerance
     if not called:
         return called, []
@@ -63,7 +65,7 @@ def wrong_parts(
 
 
 def op_parts(failures: PointFailures, engine: Engine, application: Application) -> OpComposition:
-    """What an engine makes an op of; nothing where it cannot be told."""
+    """Return the composition of an op in an engine, empty if unknown."""
     try:
         return op_composition(engine, replace(application, recorded=None), failures.point.problem.dtype)
     except COMPUTATION_ERRORS:

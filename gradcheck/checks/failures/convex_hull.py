@@ -1,8 +1,8 @@
-"""The convex hull of vectors of which more can be asked for: the point of it nearest to another, and who lies outside.
+"""Points inside and outside of the hull of vectors sampled on demand.
 
-The nearest point is found by corrective steps (Wolfe, "Finding the nearest point in a polytope", Mathematical
-Programming 11, 1976): the nearest point of the vectors known so far says in which direction a further one is missing,
-and that is asked for. Where none is further out in that direction than the nearest point, it separates.
+The nearest point of the hull is found by corrective steps (Wolfe, "Finding the nearest point in a polytope",
+Mathematical Programming 11, 1976): the nearest point of the known vectors says in which direction a further vector
+is missing. If none lies further out, that direction separates.
 """
 
 from __future__ import annotations
@@ -12,24 +12,27 @@ from typing import Literal
 
 import numpy as np
 
-#: How often further vectors are asked for before nobody knows.
+#: The most rounds of sampling.
 MAX_ROUNDS = 48
-#: In more dimensions than this nobody can tell whether vectors that are further out have merely not been found.
+#: In more dimensions, vectors further out may merely not have been found.
 MAX_DIMENSIONS = 64
-#: So many vectors are begun with.
+#: The most vectors at the start.
 MAX_VECTORS = 128
-#: So many rounds in a row are to show that a direction separates.
+#: So many rounds without progress show that a direction separates.
 _SLOW = 2
-#: Gaps below this part of a direction's length are rounding, and all that are smaller than this.
+#: Gaps below this part of a direction's length, or below this length, are rounding.
 _NO_GAP, _ROUNDING = 1e-9, 1e-15
 
 HullSide = Literal["inside", "outside", "unknown"]
 
 
 def nearest_weights(vectors: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """The weights, positive and adding up to 1, with which the rows of `vectors` (m, n) come nearest to a point (n)."""
+    """Return the convex weights of the rows that come nearest to a point.
+
+    `vectors` has shape (m, n), `point` (n,). The weights are positive and add up to 1.
+    """
     offsets = (vectors - point).T
-    if offsets.shape[0] > offsets.shape[1]:  # lengths and angles are those of the triangular factor
+    if offsets.shape[0] > offsets.shape[1]:  # the triangular factor has the same lengths and angles
         offsets = np.linalg.qr(offsets, mode="r")
     matrix = np.vstack([offsets, np.ones(offsets.shape[1])])
     found = _nonnegative_least_squares(matrix, np.append(np.zeros(offsets.shape[0]), 1.0))
@@ -38,7 +41,7 @@ def nearest_weights(vectors: np.ndarray, point: np.ndarray) -> np.ndarray:
 
 
 def _nonnegative_least_squares(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Least squares with no negative unknown (Lawson and Hanson, Solving Least Squares Problems, 23, 1974)."""
+    """Solve nonnegative least squares (Lawson and Hanson 1974, chapter 23)."""
     size = matrix.shape[1]
     found, chosen = np.zeros(size), np.zeros(size, dtype=bool)
     for _ in range(3 * size):
@@ -55,7 +58,7 @@ def _nonnegative_least_squares(matrix: np.ndarray, right: np.ndarray) -> np.ndar
 
 
 def _within(matrix: np.ndarray, right: np.ndarray, found: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The least squares of the `chosen` unknowns, those that would become negative given up."""
+    """Solve for the `chosen` unknowns, dropping those that become negative."""
     while chosen.any():
         aim = np.zeros_like(found)
         aim[chosen] = _least_squares(matrix[:, chosen], right)
@@ -71,7 +74,7 @@ def _within(matrix: np.ndarray, right: np.ndarray, found: np.ndarray, chosen: np
 
 
 def _least_squares(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """By triangular factors, a tenth of the time of singular values, which those need that depend on each other."""
+    """Solve by QR, ten times as fast as SVD, which dependent columns need."""
     factor, triangle = np.linalg.qr(matrix)
     diagonal = np.abs(np.diag(triangle))
     if len(triangle) == matrix.shape[1] and diagonal.min() > 1e-10 * diagonal.max():
@@ -86,13 +89,17 @@ def locate_in_hull(
     near: float,
     rounds: int = MAX_ROUNDS,
 ) -> HullSide:
-    """Where a point lies: inside, up to `near` in every entry, or outside of the hull of what is `known` and of what
-    `more` gives for a direction, which should be vectors that are far out in it."""
+    """Return whether a point is inside the hull of vectors, up to `near`.
+
+    Args:
+            known: the first vectors.
+            more: returns vectors that lie far out in a direction.
+    """
     vectors = [*known, *more(point - (np.min(known, axis=0) + np.max(known, axis=0)) / 2)]
     if _leaves_their_plane(point, np.array(vectors), near):
         return "outside"
     beyond = _excess(point, np.array(vectors))
-    if np.any(np.abs(beyond) > 4 * near):  # in the entry that is furthest out, is there nothing further?
+    if np.any(np.abs(beyond) > 4 * near):  # look for vectors further out in the outermost entry
         entry = np.where(np.arange(point.size) == np.argmax(np.abs(beyond)), np.sign(beyond), 0.0)
         vectors += more(entry)
         if np.any(np.abs(_excess(point, np.array(vectors)) * entry) > 4 * near):
@@ -109,7 +116,6 @@ def _locate_by_nearest(
     near: float,
     rounds: int,
 ) -> HullSide:
-    """Where it lies, by the nearest point of the hull."""
     slow = 0
     for _ in range(rounds):
         rows = np.array(vectors)
@@ -122,25 +128,25 @@ def _locate_by_nearest(
         further = [(float(gap @ (one - nearest)), one) for one in more(gap)]
         found = [one for gain, one in further if gain > near * length]
         slow = slow + 1 if all(gain <= length**2 / 2 for gain, _ in further) else 0
-        if not found or slow == _SLOW:  # nothing that was found comes half as far as the point
+        if not found or slow == _SLOW:  # no vector comes half as far as the point
             return "outside" if point.size <= MAX_DIMENSIONS else "unknown"
         vectors = [one for one, share in zip(vectors, shares, strict=True) if share > _NO_GAP] + found
     return "unknown"
 
 
 def _distinct(vectors: Sequence[np.ndarray], near: float) -> list[np.ndarray]:
-    """The first of those that are the same, up to rounding, and no more than are affordable."""
+    """Drop vectors that equal another up to rounding; keep MAX_VECTORS."""
     alike = {np.round(one / near).tobytes(): one for one in reversed(vectors)}
     return list(alike.values())[-MAX_VECTORS:]
 
 
 def _excess(point: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """By how much each entry of a point is above the highest, or below the lowest, of the vectors."""
+    """Return how far each entry lies above all vectors, or below all."""
     return np.asarray(np.maximum(point - vectors.max(axis=0), 0) + np.minimum(point - vectors.min(axis=0), 0))
 
 
 def _leaves_their_plane(point: np.ndarray, vectors: np.ndarray, near: float) -> bool:
-    """Whether all vectors add up to the same, and the point does not: so it is at ties, of which each takes a share."""
+    """Return whether all vectors have one sum, and the point another."""
     sums, total = vectors.sum(axis=1), float(point.sum())
     room = near * max(1.0, float(np.abs(vectors).sum(axis=1).max()))
     return bool(np.ptp(sums) <= room and abs(total - sums[0]) > 2 * room)

@@ -1,4 +1,4 @@
-"""What an engine shows when it is asked again: it answers otherwise, recurses, counts all twice, or loses uses."""
+"""Faults that show when an engine runs again: recursion, chance, doubling."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gradcheck.checks.result import Cause, Diagnosis, WrongOperation
 from gradcheck.engines.base import Engine, Evaluation, State
 from gradcheck.facts import fact
 
-#: How often an engine is asked again whether it answers the same, and about how many ops.
+#: How often an engine runs again, and how many ops.
 _REPEATS, _OPS = 6, 20
 
 _RECURSION = Diagnosis("recursion", fact("recursion_engine"), confidence="confirmed")
@@ -24,7 +24,7 @@ _NONDETERMINISTIC = Diagnosis("not_deterministic", fact("not_deterministic_engin
 
 
 def is_unreliable(failures: PointFailures, engine: Engine, wrong: Sequence[WrongOperation]) -> bool:
-    """Tell of an engine that recurses, or answers otherwise when it is asked again; whether it is one."""
+    """Blame an engine that recurses, or varies from run to run."""
     evaluation = failures.point.evaluation(engine)
     errors = [evaluation.error, *(state.error for state in evaluation.states)]
     if any(error is not None and error.kind == "recursion" for error in errors):
@@ -33,7 +33,7 @@ def is_unreliable(failures: PointFailures, engine: Engine, wrong: Sequence[Wrong
     again = (engine.evaluate(failures.point.problem) for _ in range(_REPEATS))
     if all(_same(evaluation, other) for other in again) and _same_alone(failures, engine, wrong):
         return False
-    found = diagnose_small_graphs(engine, failures.reference)  # an order that changes may be all that is left to chance
+    found = diagnose_small_graphs(engine, failures.reference)  # the order of operands may be all that varies
     if found is not None:
         _blame(failures, engine, BACKWARD_PASS, found)
     else:
@@ -42,8 +42,7 @@ def is_unreliable(failures: PointFailures, engine: Engine, wrong: Sequence[Wrong
 
 
 def counts_all_twice(failures: PointFailures, engine: Engine, wrong: Sequence[WrongOperation]) -> bool:
-    """Tell of an engine that counts everything twice, so that every op alone is off by 2, and one that it makes of
-    others by what comes of that; whether it is one."""
+    """Blame an engine that counts everything twice: every op is off by 2."""
     doubled = [one for one in wrong if _is_doubled(one)]
     if not doubled or not all(one in doubled or _is_made(failures, engine, one) for one in wrong):
         return False
@@ -55,7 +54,7 @@ def counts_all_twice(failures: PointFailures, engine: Engine, wrong: Sequence[Wr
 
 
 def _is_doubled(one: WrongOperation) -> bool:
-    """Whether an op's gradient is twice what it should be, or twice that."""
+    """Return whether an op's gradient is 2 or 4 times the right one."""
     pairs = zip(one.mine.gradients[one.index :], one.theirs.gradients[one.index :], strict=False)
     got, want = next(pairs, (None, None))
     if one.mine.error or got is None or want is None:
@@ -64,13 +63,13 @@ def _is_doubled(one: WrongOperation) -> bool:
 
 
 def _is_made(failures: PointFailures, engine: Engine, one: WrongOperation) -> bool:
-    """Whether an engine makes an op of others."""
+    """Return whether an engine composes an op of others."""
     made = op_parts(failures, engine, one.application)
     return not one.mine.error and bool(made.called or made.methods)
 
 
 def _blame(failures: PointFailures, engine: Engine, cause: Cause, diagnosis: Diagnosis) -> None:
-    """All failures of the engine follow from one thing; an error that was raised shows it best."""
+    """Blame one cause for all failures of an engine; a raised error leads."""
     places = failures.failed((), engine.name)
     lead = min(places, key=lambda place: failures.comparisons[place].what is not ClaimKind.RAISES)
     failures.blame(lead, cause, (diagnosis,))
@@ -78,7 +77,7 @@ def _blame(failures: PointFailures, engine: Engine, cause: Cause, diagnosis: Dia
 
 
 def _same(one: Evaluation, other: Evaluation) -> bool:
-    """Whether two evaluations of the same problem raised the same and have the same gradients."""
+    """Return whether two evaluations have the same errors and gradients."""
     if (one.error and one.error.kind) != (other.error and other.error.kind) or len(one.states) != len(other.states):
         return False
     return all(
@@ -97,7 +96,7 @@ def _kind(state: State) -> str | None:
 
 
 def _same_alone(failures: PointFailures, engine: Engine, wrong: Sequence[WrongOperation]) -> bool:
-    """Whether the ops that are wrong alone are so again."""
+    """Return whether ops that are wrong alone give the same gradients again."""
     some = list(wrong[:_OPS]) * _REPEATS
     applications, cotangents = [one.application for one in some], [one.operation.cotangents for one in some]
     again = engine.pull_back(applications, cotangents, failures.point.problem.dtype)
@@ -108,8 +107,7 @@ def _same_alone(failures: PointFailures, engine: Engine, wrong: Sequence[WrongOp
 
 
 def _equal(one: np.ndarray | None, other: np.ndarray | None) -> bool:
-    """Whether two are the same but for rounding: in which order gradients are added up may differ, and is nobody's
-    mistake."""
+    """Return whether two gradients differ by the order of additions at most."""
     if one is None or other is None:
         return one is other
     return nearly_equal(one, other, rounding_tolerance(one.dtype, scale=largest_finite(other)))

@@ -1,4 +1,4 @@
-"""After a failure: who is wrong, where it comes from, what follows from it, why, and what may have been meant."""
+"""Explanation of a case's failures: blame, causes, corrections."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ from gradcheck.language.case import Claim
 
 #: The formulas of one case that are diagnosed, and the points of the same sizes at which a diagnosis must hold.
 MAX_FORMULAS, _ELSEWHERE = 6, 6
-#: What a trial can say about the engine, and about the derivation, where the case's own numbers show nothing.
+#: Claims whose trials are explained if the case's own numbers pass.
 _SHOWN_BY_TRIALS = (ClaimKind.GRADIENT, ClaimKind.FORMULA)
 
 
 def explain(context: Context) -> None:
-    """Verdicts, causes, consequences, diagnoses and suggestions for what failed; nothing unless the run explains."""
+    """Add verdicts, causes, diagnoses and suggestions, if the run explains."""
     if not context.options.explained:
         return
     if context.errors:
@@ -97,7 +97,7 @@ def _find_causes(context: Context, explaining: ExplanationPoints, derived: Deriv
 
 
 def _point_to_explain(context: Context) -> Point | None:
-    """The case's own numbers if anything failed there; else those of the first trial that shows something."""
+    """Return the case's own point if a claim failed there, else a trial's."""
     failed = [c for c in context.found if c.status == "failed"]
     if any(c.trial is None for c in failed):
         return context.points.own
@@ -111,7 +111,7 @@ def _explain_at(failures: PointFailures) -> None:
     context, point = failures.context, failures.point
     if point.trial is not None:
         _look_at_operations(failures, context.engines.tested)
-    elif not context.can_be_checked:  # an engine may have raised in a backward pass, before any op was looked at alone
+    elif not context.can_be_checked:  # an engine may raise before any op is compared alone
         broken = [e for e in context.engines.tested if any(state.error for state in point.evaluation(e).states)]
         _look_at_operations(failures, broken)
     else:
@@ -169,7 +169,7 @@ def _explain_engine(failures: PointFailures, engine: Engine) -> None:
 
 
 def _explain_outcome(failures: PointFailures, engine: Engine, place: int) -> None:
-    """Gradients are others from a step on that should have raised something, or should not have."""
+    """Blame a step with the wrong outcome for later gradients."""
     c = failures.comparisons[place]
     if c.mismatch is not None:
         cause = Cause(fact("outcome_of_step", number=c.step + 1), c.mismatch)
@@ -179,7 +179,7 @@ def _explain_outcome(failures: PointFailures, engine: Engine, place: int) -> Non
 
 
 def _that_raises(wrong: Sequence[WrongOperation]) -> WrongOperation:
-    """The first in a backward pass that raises something alone, or else the first that is wrong."""
+    """Return the op that raises first in a backward pass, else the first."""
     return next((one for one in reversed(wrong) if one.mine.error), wrong[-1])
 
 
@@ -187,7 +187,7 @@ def _that_raises(wrong: Sequence[WrongOperation]) -> WrongOperation:
 
 
 def _explain_operations(failures: PointFailures, engine: Engine, wrong: dict[int, WrongOperation]) -> None:
-    """Tell of each op that is wrong alone; the gradients of all tensors behind it are its consequences."""
+    """Blame each op that is wrong alone for the gradients behind it."""
     groups: dict[str, list[int]] = {}
     for place in reversed(wrong):  # a backward pass meets the last op first
         groups.setdefault(wrong[place].application.op.name, []).append(place)
@@ -221,13 +221,13 @@ def _is_shared(c: Comparison) -> bool:
 
 
 def _shared_at(failures: PointFailures, engine: Engine) -> set[str]:
-    """The entries with an op that is wrong only where one tensor stands for two of its arguments."""
+    """Return the entries with an op that is wrong for one tensor twice."""
     found = (failures.comparisons[place] for place in failures.failed_here((ClaimKind.NODE,), engine.name))
     return {c.tensor for c in found if _is_shared(c)}
 
 
 def _explain_shared(failures: PointFailures, engine: Engine) -> None:
-    """Tell of these ops; the gradients of all tensors behind them are their consequences."""
+    """Blame ops that are wrong only if two arguments are one tensor."""
     for place in failures.failed_here((ClaimKind.NODE,), engine.name):
         c = failures.comparisons[place]
         if c.mismatch is not None and _is_shared(c):
@@ -242,7 +242,7 @@ def _explain_shared(failures: PointFailures, engine: Engine) -> None:
 
 
 def explain_formulas(context: Context, points: ExplanationPoints) -> None:
-    """Add to each what mistake gives its numbers wherever it is looked at."""
+    """Diagnose each wrong formula by its numbers at several points."""
     found = wrong_formulas(context)[:MAX_FORMULAS]
     elsewhere = claims_at(context, points) if found else []
     for place, c, claim in found:
@@ -255,8 +255,10 @@ def explain_formulas(context: Context, points: ExplanationPoints) -> None:
 
 
 def _points(context: Context, points: ExplanationPoints, name: str, claim: Claim) -> Iterator[Point]:
-    """Where a formula is looked at: first where it is wrong, of the case's own sizes if there it is, then nearby, then
-    at all others of the same sizes, where it may be right."""
+    """Yield the points at which a formula is diagnosed.
+
+    First one where it is wrong, of the case's own sizes if possible, and points near it; then others of its sizes.
+    """
     speaking, own = points.must_vary_incoming(claim.expr), points.run.own.problem.sizes
     failed = {(name, claim.text)}
     listed = sorted(points.seed_independent(speaking), key=lambda p: p.problem.sizes != own) + points.points_of_run(

@@ -1,7 +1,7 @@
-"""The points at which wrong formulas are explained: the same under every seed, so that what is told of them is, too.
+"""Points at which wrong formulas are explained, the same under every seed.
 
-A verdict may rest on any point that a run draws. A reason, or a suggestion, that is found at such a point is an
-accident of it: where all numbers happen to be negative, `2 * x` for `2 * abs(x)` looks like a wrong sign.
+A verdict may rest on any point that a run draws. A diagnosis found there may be an accident: if all numbers are
+negative, `2 * x` for `2 * abs(x)` looks like a wrong sign.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ from gradcheck.language.random_streams import stream
 from gradcheck.language.sampling import draw
 from gradcheck.language.trial_draws import Variation, mentions_root_gradient, needs_varied_incoming
 
-#: What is drawn for explanations is drawn from this seed.
+#: The seed of all explanation points.
 SEED = 0
 
 
 class ExplanationPoints:
-    """Those of one case. `run` are the points of the run, at which whatever is told must hold as well. A claim that
-    speaks of an incoming gradient that the file writes out is `speaking`: it must hold under others, too."""
+    """The explanation points of one case.
+
+    `run` are the points of the run, at which an explanation must hold too. A `speaking` claim names an incoming
+    gradient that the file writes out, and must hold under others.
+    """
 
     def __init__(self, run: Points) -> None:
         self.run = run
@@ -36,11 +39,11 @@ class ExplanationPoints:
         self._varies = needs_varied_incoming(self._case)
 
     def must_vary_incoming(self, expr: Expr) -> bool:
-        """Whether a claim must hold under other incoming gradients than the file writes out."""
+        """Return whether a claim must hold under other incoming gradients."""
         return self._varies and mentions_root_gradient(self._case, expr)
 
     def seed_independent(self, speaking: bool = False) -> list[Point]:
-        """Those that do not depend on the run's seed, the most telling first."""
+        """Return the points that no seed changes, the most informative first."""
         found = self._other_incoming_points if speaking else []
         found = found + [point for point in (self.generic, self.ordinary, self.large) if point is not None]
         return found + [
@@ -48,18 +51,18 @@ class ExplanationPoints:
         ]
 
     def points_of_run(self, speaking: bool = False) -> list[Point]:
-        """The run's own numbers, its trials, and whatever else it looked at."""
+        """Return the run's own point, its trials and its variants."""
         others = [p for p in self.run.variants if speaking or not _is_incoming(p)]
         return [point for point in (self.run.own, *self.run.trials, *others) if _usable(point)]
 
     @cached_property
     def generic(self) -> Point | None:
-        """Where all sizes are different and none is 1, as far as they can be drawn, and nothing has structure."""
+        """The point of distinct sizes, none of them 1, without structure."""
         return _usable(self.run.unseen_point(GENERIC, SEED, with_other_literals))
 
     @cached_property
     def large(self) -> Point | None:
-        """All sizes the same and above 7, as far as they can be drawn; numbers from tiny to large."""
+        """The point of equal sizes above 7, with numbers from tiny to large."""
 
         def point(problem: Problem) -> Point | Fact:
             other = with_other_literals(problem, stream(SEED, "large", problem.draw_settings.attempt))
@@ -70,7 +73,7 @@ class ExplanationPoints:
 
     @cached_property
     def ordinary(self) -> Point | None:
-        """The case's own sizes and literals; what is random, drawn from one seed."""
+        """The case's own sizes and literals, with draws of one seed."""
         if self.run.own.problem.seed == SEED:
             return _usable(self.run.own)
         try:
@@ -80,7 +83,7 @@ class ExplanationPoints:
 
     @cached_property
     def _other_branch_points(self) -> list[Point]:
-        """On those sides of comparisons on which none of these is."""
+        """Points on sides of comparisons that the others miss."""
         coverage = BranchCoverage(self._case)
         coverage.visit([point for point in (self.generic, self.ordinary, self.large) if point is not None])
         found: list[Point] = []
@@ -113,7 +116,7 @@ class ExplanationPoints:
 
 
 def _usable(point: Point | None) -> Point | None:
-    """The point, if the reference comes to its end there."""
+    """Return the point if the reference completes there."""
     return point if point is not None and point.is_complete and not point.want.states[-1].error else None
 
 

@@ -1,7 +1,7 @@
-"""Where gradients go wrong first: the operation, or the tensor, behind which everything else is a consequence.
+"""Where gradients go wrong first: the op or tensor behind all others.
 
-An op that is wrong on its own has been found by `claims/operations`. What remains is how gradients are put together: a
-tensor is a fault's place if its gradient is not what its children's own gradients, as the engine has them, make of it.
+`claims/operations` finds ops that are wrong alone. A tensor is a fault if its gradient does not follow from the
+engine's own gradients of its children.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from gradcheck.engines.base import Evaluation
 from gradcheck.engines.recording import arrays
 from gradcheck.facts import Fact, fact
 
-#: A gradient follows from its children's if it is so many times nearer than engines must be to each other.
+#: A gradient follows from its children's within so many times the engines' tolerance.
 _MARGIN = 10.0
-#: Of more faults, in branches of their own, the others are not looked for.
+#: The most faults, in branches of their own.
 _MANY = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A tensor whose gradient does not follow from those of its children, in one pass of one engine."""
+    """A tensor whose gradient does not follow from its children's in one pass."""
 
     tensor: str
     step: int
@@ -38,7 +38,7 @@ class Fault:
 
     @property
     def origin(self) -> Fact:
-        """The tensor, as the origin of what follows from it."""
+        """The tensor, as the origin of its consequences."""
         return fact("tensor", name=self.tensor)
 
 
@@ -46,7 +46,7 @@ class Fault:
 
 
 def gradient_increments(evaluation: Evaluation, step: int) -> dict[str, np.ndarray | None]:
-    """What one step has added to each gradient."""
+    """Return what one step has added to each gradient."""
     now = evaluation.states[step].gradients
     before: Mapping[str, np.ndarray | None] = evaluation.states[step - 1].gradients if step else {}
     return {name: _difference(gradient, before.get(name)) for name, gradient in now.items()}
@@ -67,8 +67,10 @@ def find_faults(
     gradients: Mapping[str, np.ndarray | None],
     explains: Callable[[str], np.ndarray | None] = lambda name: None,
 ) -> tuple[list[Fault], BackwardRecord]:
-    """The tensors at which this engine's gradients do not follow from each other, in backward order. `explains` says
-    what each element of a tensor's gradient may be off by for rounding, where that is known."""
+    """Return the faults in backward order, and the pass that shows them.
+
+    `explains` returns the measured rounding of a tensor's gradient, if any.
+    """
     followed = flow.run_backward(_passed_on_gradients(flow, gradients))
     found = []
     for name, expected in followed.expected.items():
@@ -81,7 +83,7 @@ def find_faults(
 
 
 def _passed_on_gradients(flow: GradientFlow, gradients: Mapping[str, np.ndarray | None]) -> dict[str, np.ndarray]:
-    """What tensors pass on: their gradients; zeros for one that has none if nothing that it was made from has any."""
+    """Return the gradients, zeros for tensors whose operands have none either."""
     known = {name: gradient for name, gradient in gradients.items() if gradient is not None}
     passing = flow.descendants(*(name for name, gradient in known.items() if np.any(gradient)))
     silent = [name for name in gradients if name not in known and name not in passing and name in flow.tensors]
@@ -101,7 +103,7 @@ def _follows(got: np.ndarray | None, expected: np.ndarray, scale: float, explain
 
 
 def contributing_entries(flow: GradientFlow, gradients: Mapping[str, np.ndarray | None], tensor: str) -> set[str]:
-    """The entries whose ops this tensor's gradient comes from, as far as gradients in between cannot be read."""
+    """Return the entries a gradient comes from, past unreadable gradients."""
     found: set[str] = set()
     silent = [tensor]
     while silent:
@@ -112,7 +114,7 @@ def contributing_entries(flow: GradientFlow, gradients: Mapping[str, np.ndarray 
 
 
 def first_faults(found: Sequence[Fault], flow: GradientFlow) -> list[Fault]:
-    """Those that no other lies above, in backward order; not all where there are many."""
+    """Return the faults with no other above, at most _MANY."""
     chosen: list[Fault] = []
     spoilt: set[str] = set()
     for fault in found:
@@ -126,7 +128,7 @@ def first_faults(found: Sequence[Fault], flow: GradientFlow) -> list[Fault]:
 
 
 def origin_of(wrong: WrongOperation) -> Fact:
-    """The op and its graph entry, as the origin of what follows from it; and the op that it is a part of."""
+    """Return the origin that an op at its entry is."""
     op, entry = wrong.application.op.name, wrong.application.owner
     return (
         fact("op_inside", op=op, entry=entry, outer=wrong.inside) if wrong.inside else fact("op_at", op=op, entry=entry)
@@ -134,8 +136,12 @@ def origin_of(wrong: WrongOperation) -> Fact:
 
 
 def wrong_rule_cause(group: Sequence[WrongOperation], counts: tuple[int, int], made_of: tuple[str, ...] = ()) -> Cause:
-    """What is wrong with one op, by how many operations there are and how many of these are wrong; `made_of` names the
-    ops whose methods the engine's own calls."""
+    """Return the cause that a wrong op is.
+
+    Args:
+            counts: the operations of the graph, and the wrong ones among them.
+            made_of: the ops whose methods the engine's own calls.
+    """
     operations, wrong = counts
     one, *_ = group
     numbers = sorted({other.index for other in group})
@@ -154,5 +160,5 @@ def wrong_rule_cause(group: Sequence[WrongOperation], counts: tuple[int, int], m
 
 
 def wrong_accumulation_cause(fault: Fault, operations: int, uses: int) -> Cause:
-    """A tensor at which right contributions are put together wrongly."""
+    """Return the cause that a fault is, by its number of uses."""
     return Cause(fault.origin, fact("put_together_wrongly", uses=uses, operations=operations))

@@ -1,5 +1,4 @@
-"""Where tangents go wrong first: the op that is wrong alone in forward mode, or the tensor behind which all others are
-wrong because of it; and why."""
+"""Where tangents go wrong first, and why."""
 
 from __future__ import annotations
 
@@ -24,8 +23,7 @@ _WHOLE_GRAPH_CLAIMS = (ClaimKind.JVP, ClaimKind.DOT_PRODUCT)
 
 
 def explain_forward_mode(failures: PointFailures, engine: Engine) -> None:
-    """Tell of each op that is wrong alone, else of the first tensor that is; the others are consequences. Where the
-    op's gradient is wrong already, all of it follows from that."""
+    """Blame ops whose tangent is wrong alone, else the first wrong tensor."""
     places = failures.failed_here((ClaimKind.NODE_JVP,), engine.name)
     for count, place in enumerate(places):
         c = failures.comparisons[place]
@@ -48,7 +46,7 @@ def _origin(c: Comparison) -> Fact:
 
 
 def _rule_at_fault(failures: PointFailures, engine: Engine, origin: Fact) -> Fact | None:
-    """The origin of a gradient of the same op that is wrong."""
+    """Return the origin of a wrong gradient of the same op."""
     for place in failures.failed_here((ClaimKind.NODE,), engine.name):
         c = failures.comparisons[place]
         found = c.consequence_of or (c.cause.origin if c.cause else None)
@@ -63,7 +61,7 @@ def _is_right_in_reverse(failures: PointFailures, c: Comparison) -> bool:
 
 
 def _mark_consequences(failures: PointFailures, engine: Engine, origin: Fact, entry: str) -> None:
-    """The tangents of an entry and of all that is made of it, and what is made of these."""
+    """Mark the tangents of an entry and of all that is made of it."""
     flow = failures.flow(0)
     parts = {name for name in flow.tensors if name.partition("[")[0] == entry}
     spoilt = parts | flow.descendants(*parts)
@@ -73,7 +71,7 @@ def _mark_consequences(failures: PointFailures, engine: Engine, origin: Fact, en
 
 
 def _blame_first(failures: PointFailures, engine: Engine) -> None:
-    """All ops are right alone: the first tensor of the graph that is wrong shows it."""
+    """Blame the first wrong tensor of the graph, if all ops are right alone."""
     wrong = failures.failed_here((ClaimKind.JVP,), engine.name)
     places = [place for place in wrong if not failures.comparisons[place].consequence_of]
     if not places:
@@ -104,7 +102,7 @@ def _diagnoses(failures: PointFailures, engine: Engine, c: Comparison) -> tuple[
 
 
 def _is_linear(failures: PointFailures, engine: DefineByRun, application: Application) -> bool:
-    """Whether twice the incoming gradient gives twice the gradients."""
+    """Return whether the gradients of twice the cotangent are twice as large."""
     (operation,) = operations_of([application], failures.point.problem.seed)
     twice = tuple(None if c is None else 2 * c for c in operation.cotangents)
     dtype = failures.point.problem.dtype
@@ -114,7 +112,7 @@ def _is_linear(failures: PointFailures, engine: DefineByRun, application: Applic
 
 
 def _evidence(failures: PointFailures, engines: Sequence[DefineByRun], place: int, output: str) -> Iterator[Evidence]:
-    """The op's tangent at its own numbers and nearby, by the engine and by the reference."""
+    """Yield the op's tangent by engine and reference, at its point and nearby."""
     own = failures.point.applications[place]
     for number in range(MORE_POINTS + 1):
         near = failures.context.points.nearby_point(failures.point, number)

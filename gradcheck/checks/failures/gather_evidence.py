@@ -1,5 +1,4 @@
-"""What is known of a failure, for `diagnosis`: of one op alone, of how a tensor's gradient is put together, or of a
-formula; each at the point of the failure and at others nearby."""
+"""Evidence of a failure for `diagnosis`, at its point and nearby."""
 
 from __future__ import annotations
 
@@ -27,21 +26,21 @@ from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim
 from gradcheck.language.random_streams import stream
 
-#: At how many points besides its own a failure is looked at.
+#: How many further points give evidence.
 MORE_POINTS = 2
-#: Incoming gradients grow from point to point, so that what is cut off to integers is not taken for zeros.
+#: Cotangents grow from point to point, so that truncation to integers does not give zeros.
 _LARGER = 8
-#: The most ops for which the alternatives to each contribution are worked out.
+#: The most ops for which each contribution's alternatives are computed.
 MOST_OPS = 5_000
-#: How many ops the graph of a formula may have, and how many paths are cut, one by one.
+#: The most ops of a formula's graph, and the most paths that are cut, one by one.
 _MOST_OPS_CUT, _MOST_PATHS = 500, 24
 
 
-# Of one op alone, in the engine and in the reference ---------------------------------------------------
+# One op alone, in the engine and in the reference -----------------------------------------------------
 
 
 def evidence_of_rule(wrong: WrongOperation, points: Points, point: Point) -> Iterator[Evidence]:
-    """What is known of one op's rule, at its own numbers and at those of the same op nearby."""
+    """Yield the evidence of one op's rule, at its own numbers and nearby."""
     dtype = point.problem.dtype
     ask = make_reference_pullback(points.engines.reference, dtype)
     yield from evidence_of_operation(wrong.operation, wrong.index, wrong.mine.gradients, ask)
@@ -49,7 +48,7 @@ def evidence_of_rule(wrong: WrongOperation, points: Points, point: Point) -> Ite
         application = _counterpart(wrong, points.nearby_point(point, number).applications, number)
         (drawn,) = operations_of([application], 7919 * number + wrong.number)
         cotangents = tuple(None if c is None else np.asarray(_LARGER**number * c) for c in drawn.cotangents)
-        if is_of_ones(wrong.operation):  # it may take no others
+        if is_of_ones(wrong.operation):  # the engine may take no others
             cotangents = wrong.operation.cotangents
         (mine,) = wrong.engine.pull_back([application], [cotangents], dtype)
         if not mine.error:
@@ -59,7 +58,7 @@ def evidence_of_rule(wrong: WrongOperation, points: Points, point: Point) -> Ite
 def evidence_of_operation(
     operation: Operation, index: int, gradients: Sequence[np.ndarray | None], ask: ReferencePullback
 ) -> Iterator[Evidence]:
-    """The evidence at one point; none where the reference has nothing to say."""
+    """Yield the evidence at one point, if the reference has gradients there."""
     application, cotangents = operation.application, operation.cotangents
     wants = tuple(ask(replace(application, recorded=None), cotangents))
     places = gradient_positions(application)
@@ -71,12 +70,15 @@ def evidence_of_operation(
 
 
 def make_reference_pullback(reference: Engine, dtype: np.dtype) -> ReferencePullback:
-    """The reference, as a function of one op and its incoming gradients; nothing where it would raise."""
+    """Return the reference as a function of an op and its cotangents.
+
+    The function returns () for errors.
+    """
 
     def ask(application: Application, cotangents: Sequence[np.ndarray | None]) -> Sequence[np.ndarray | None]:
         try:
             (found,) = reference.pull_back([application], [cotangents], dtype)
-        except (GradcheckError, ValueError, TypeError, IndexError):  # a question that makes no sense
+        except (GradcheckError, ValueError, TypeError, IndexError):  # an invalid application
             return ()
         return () if found.error else found.gradients
 
@@ -84,7 +86,7 @@ def make_reference_pullback(reference: Engine, dtype: np.dtype) -> ReferencePull
 
 
 def _counterpart(wrong: WrongOperation, applications: Sequence[Application], number: int) -> Application:
-    """The same op of the graph at another point; at scaled arguments where that point has none."""
+    """Return the same op at another point, or with scaled arguments."""
     own = wrong.application
     if wrong.number < len(applications):
         found = applications[wrong.number]
@@ -94,11 +96,11 @@ def _counterpart(wrong: WrongOperation, applications: Sequence[Application], num
     return with_arrays(own, [scaled_array(array, generator) for array in arrays(own.args, own.kwargs)])
 
 
-# Of how a gradient is put together ---------------------------------------------------------------------
+# The accumulation of a gradient ------------------------------------------------------------------------
 
 
 def evidence_of_accumulation(fault: Fault, engine: Engine, points: Points, point: Point) -> Iterator[Evidence]:
-    """What is known of one tensor's gradient after one pass, at this point and at others nearby."""
+    """Yield the evidence of a gradient after one pass, here and nearby."""
     for number in range(MORE_POINTS + 1):
         near = points.nearby_point(point, number)
         if fault.step < min(len(near.evaluation(engine).states), len(near.want.states)):
@@ -132,7 +134,7 @@ def _of_tensor(fault: Fault, engine: Engine, point: Point) -> Iterator[Evidence]
 
 
 def only_use(point: Point, flow: GradientFlow, name: str, gradients: Mapping[str, np.ndarray | None]) -> Rule | None:
-    """The only op that uses the tensor, where there is just one in one entry, with the incoming gradient it got."""
+    """Return the one op that uses a tensor, with its cotangent; else None."""
     children = flow.children(name)
     if len(children) != 1:
         return None
@@ -152,17 +154,17 @@ def only_use(point: Point, flow: GradientFlow, name: str, gradients: Mapping[str
 
 
 def _place_of(value: np.ndarray, application: Application, places: list[int]) -> int | None:
-    """Which of the op's tensors this is; None where none or several are."""
+    """Return which of the op's tensors this is; None for none or several."""
     tensors = list(arrays(application.args, application.kwargs))
     same = [value.dtype == tensors[place].dtype and np.array_equal(value, tensors[place]) for place in places]
     return same.index(True) if same.count(True) == 1 else None
 
 
-# Of a person's formula, and of the gradient without each path -------------------------------------------
+# A formula, and the gradient without each path ---------------------------------------------------------
 
 
 def evidence_of_formula(name: str, claim: Claim, points: Iterable[Point]) -> Iterator[Evidence]:
-    """What is known of one formula for one tensor's gradient, at each of these points."""
+    """Yield the evidence of a formula for one gradient, at each point."""
     for point in points:
         step = point.last_step
         if step >= len(point.want.states):
@@ -173,14 +175,14 @@ def evidence_of_formula(name: str, claim: Claim, points: Iterable[Point]) -> Ite
             continue
         try:
             got, want = align_dtypes(scope.array_of(claim.expr), want)
-        except GradcheckError:  # at this point it cannot be computed
+        except GradcheckError:  # cannot be computed here
             continue
         others = {n: g for n, g in scope.gradients.items() if n != name}
         yield with_graph(Evidence(got, want, others=others, is_stated=True), name, point)
 
 
 def with_graph(plain: Evidence, name: str, point: Point) -> Evidence:
-    """The evidence with what the graph tells, for a case of a single pass."""
+    """Return the evidence with paths of the graph, for a case of one pass."""
     if len(point.problem.case.steps) != 1:
         return plain
     flow = GradientFlow(point.problem, point.last_step)
@@ -198,8 +200,7 @@ def with_graph(plain: Evidence, name: str, point: Point) -> Evidence:
 
 
 class _LazyMapping(Mapping[Fact, np.ndarray]):
-    """The first so many of these, each a backward pass, worked out where some explanation needs them: at most points
-    none that is left does."""
+    """The first _MOST_PATHS items, each a backward pass, computed on demand."""
 
     def __init__(self, found: Iterator[tuple[Fact, np.ndarray]]) -> None:
         self._found = found
@@ -221,7 +222,7 @@ class _LazyMapping(Mapping[Fact, np.ndarray]):
 def _gradients_without_paths(
     flow: GradientFlow, followed: BackwardRecord, name: str
 ) -> Iterator[tuple[Fact, np.ndarray]]:
-    """The gradient without one use of the tensor, then without one of a tensor above it: by the path that is cut."""
+    """Yield the gradient without each use, then without uses of tensors above."""
     uses = flow.uses(followed, flow.tensors[name])
     whole = followed.expected.get(name)
     if whole is None:
@@ -245,7 +246,7 @@ def _gradients_without_paths(
 
 
 def _reseeded(flow: GradientFlow, followed: BackwardRecord, name: str) -> Iterator[tuple[Fact, np.ndarray]]:
-    """The gradient if those of tensors above it were ones."""
+    """Yield the gradient with ones in place of each gradient above."""
     for above, gradient in followed.expected.items():
         if above != name and name in flow.ancestors(above) and not np.all(gradient == 1):
             found = flow.run_backward({above: np.ones_like(gradient)}).expected.get(name)

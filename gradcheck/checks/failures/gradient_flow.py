@@ -1,4 +1,4 @@
-"""How gradients flow through one problem's graph: who contributes what to whom, by the core's own rules."""
+"""Contributions to gradients in a problem's graph, by the core's rules."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from gradcheck.facts import Fact, fact
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.problem import Problem
 
-#: Graphs whose tensors hold more numbers than this are not followed: every contribution is kept.
+#: Larger graphs are not followed: every contribution is kept.
 MOST_NUMBERS = 20_000_000
-#: Of a tensor with more uses than this, not every part of its gradient is tried.
+#: The most uses of a tensor whose partial gradients are tried.
 _MOST_PARTS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one use of a tensor sends to it: the op's result, and which of the op's tensors it is, from 0.
+    """The share that argument number `argument` of `child` passes back.
 
-    The incoming gradient of a root comes from no child.
+    The incoming gradient of a root has no child.
     """
 
     child: Tensor | None
@@ -40,18 +40,18 @@ class Contribution:
 
 @dataclass(slots=True)
 class BackwardRecord:
-    """One backward pass. `expected` is what every named tensor should receive, given what its children hold."""
+    """One backward pass; `expected` is each named tensor's gradient."""
 
     expected: dict[str, np.ndarray] = field(default_factory=dict)
     received: dict[Tensor, list[Contribution]] = field(default_factory=dict)
 
     def scale(self, tensor: Tensor) -> float:
-        """The largest magnitude among the contributions, before they cancel."""
+        """Return the largest magnitude among the contributions."""
         return max((largest_finite(c.share) for c in self.received.get(tensor, ())), default=0.0)
 
 
 class GradientFlow:
-    """A problem's graph, recorded by the core, as it is in one of the case's steps."""
+    """A problem's graph at one step, recorded by the core."""
 
     def __init__(self, problem: Problem, step: int) -> None:
         self.problem, self.step = problem, step
@@ -81,7 +81,7 @@ class GradientFlow:
                 self._assign_owner(tensor, name)
 
     def _assign_owner(self, result: Tensor, entry: str) -> None:
-        """Everything below a result that no earlier entry has made is this entry's."""
+        """Assign to an entry all tensors below its result that have no owner yet."""
         stack = [result]
         while stack:
             tensor = stack.pop()
@@ -93,16 +93,17 @@ class GradientFlow:
 
     @property
     def is_small(self) -> bool:
-        """Whether it can be followed."""
+        """Whether the graph can be followed."""
         return sum(tensor.data.size for tensor in self.owners) <= MOST_NUMBERS
 
     def run_backward(
         self, held: Mapping[str, np.ndarray] | None = None, cut: tuple[str, str] | None = None
     ) -> BackwardRecord:
-        """One backward pass. A tensor named in `held` passes on what stands there, whatever it received.
+        """Run one backward pass.
 
-        `cut` names a tensor and an entry: what the tensor's uses in that entry contribute is left out. Then, what is
-        received is not noted.
+        Args:
+                held: gradients that tensors pass on instead of their own.
+                cut: a tensor and an entry whose uses of it contribute nothing; contributions are then not recorded.
         """
         found, held = BackwardRecord(), held or {}
 
@@ -132,7 +133,7 @@ class GradientFlow:
         return found
 
     def roots_and_seeds(self) -> tuple[list[Tensor], list[np.ndarray]]:
-        """The roots, and their incoming gradients."""
+        """Return the roots and their incoming gradients."""
         seeds = self.problem.seeds[self.step]
         roots = [self.tensors[name] for name in seeds]
         arrays = [
@@ -142,20 +143,20 @@ class GradientFlow:
         return roots, arrays
 
     def uses(self, followed: BackwardRecord, tensor: Tensor) -> tuple[Use, ...]:
-        """What each use of the tensor contributes, and would if the op's result had passed on a part only."""
+        """Return a tensor's uses, with the shares of results passed on early."""
         return tuple(
             Use(*self._use(c), c.argument, c.share, tuple(self._early_shares(followed, c)))
             for c in followed.received.get(tensor, ())
         )
 
     def _use(self, c: Contribution) -> tuple[str, str]:
-        """The op, and the graph entry in which it stands; empty for the incoming gradient of a root."""
+        """Return the op and its entry; "" for a root's incoming gradient."""
         if c.child is None or c.child.creation_op is None:
             return "", ""
         return c.child.creation_op.name, self.owners.get(c.child, "")
 
     def _early_shares(self, followed: BackwardRecord, use: Contribution) -> Iterator[tuple[Fact, np.ndarray]]:
-        """What the use would contribute if the op's result had passed on too early: by what had reported then."""
+        """Yield the shares if the op's result had passed on early, in each order."""
         child = use.child
         received = followed.received.get(child, []) if child is not None else []
         if child is None or not 2 <= len(received) <= _MOST_PARTS:
@@ -172,11 +173,11 @@ class GradientFlow:
             yield early, _share(use, child, running.sum(0))
 
     def ancestors(self, *names: str) -> set[str]:
-        """The named tensors that a gradient reaches from these, those left out that none of them reaches."""
+        """Return the named tensors that a gradient reaches from these."""
         return self._named(names, lambda tensor: tensor.creators)
 
     def descendants(self, *names: str) -> set[str]:
-        """The named tensors that are made of these, directly or not."""
+        """Return the named tensors that are computed from these."""
         return self._named(names, lambda tensor: self._consumers.get(tensor, ()))
 
     def _named(self, names: Iterable[str], step: Callable[[Tensor], Iterable[Tensor]]) -> set[str]:
@@ -190,12 +191,12 @@ class GradientFlow:
         return {self.names[tensor] for tensor in seen if tensor in self.names}
 
     def children(self, name: str) -> set[str]:
-        """The entries in which this tensor is used."""
+        """Return the entries that use a tensor."""
         return {self.owners[result] for result in self._consumers.get(self.tensors[name], ())}
 
 
 def _share(use: Contribution, child: Tensor, gradient: np.ndarray) -> np.ndarray:
-    """What the use would contribute if the op's result had this gradient."""
+    """Return the share if the op's result had this gradient."""
     return pull_arrays(child, gradient.astype(child.dtype))[use.argument][1]
 
 

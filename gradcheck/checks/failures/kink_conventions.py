@@ -1,6 +1,6 @@
-"""Differences of convention: which failed comparisons are two subgradients of the same kink, and which are none.
+"""Conventions at kinks: failures that are two subgradients of one kink.
 
-What is claimed about all inputs is judged together, and what about an entry of the graph, or about one op, by itself.
+Claims about inputs are judged together; a claim about an entry or an op alone.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from gradcheck.checks.result import Comparison
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
 
-#: Conventions may differ between engines, and in a formula; what a file expects, it asks for.
+#: Claims that may follow another convention. Expected numbers state theirs.
 CONVENTION_CLAIMS = frozenset((ClaimKind.GRADIENT, ClaimKind.FORMULA, ClaimKind.NODE))
 
-#: So many rounds are enough to see a reference outside of the hull: one that shares among ties is deep inside.
+#: So many rounds show a reference outside of the hull; one that shares among ties is deep inside.
 _FEW = 6
 
 Arrays = Mapping[str, np.ndarray]
@@ -37,7 +37,7 @@ Arrays = Mapping[str, np.ndarray]
 
 @dataclass
 class KinkClassifier:
-    """The kinks of one point. `believed` says whether the reference's gradients nearby are, once that was looked at."""
+    """The kinks of one point; `reliable` caches the check of nearby gradients."""
 
     context: Context
     point: Point
@@ -45,7 +45,7 @@ class KinkClassifier:
     _known: dict[int, Subgradients | None] = field(default_factory=dict)
 
     def classify(self) -> None:
-        """Give what failed at a kink its place: a convention, a failure, the reference's own; or undecided."""
+        """Give failures at kinks their status and verdict."""
         failed = [p for p, c in enumerate(self.context.found) if c.trial == self.point.trial and _may_be_at_kink(c)]
         for place in failed:
             self.context.found[place] = self._classified(self.context.found[place])
@@ -66,13 +66,13 @@ class KinkClassifier:
                 return c
             got, want = self._claims(c, found)
             return _with_kink_verdict(c, KinkDisagreement(found, tensor, elements, got, want))
-        except COMPUTATION_ERRORS:  # numbers that nobody chose
+        except COMPUTATION_ERRORS:  # numbers outside of a domain
             return c
 
-    # Around what ------------------------------------------------------------------------------------
+    # Subgradients -------------------------------------------------------------------------------
 
     def _subgradients(self, c: Comparison) -> tuple[str, Subgradients | None]:
-        """The tensor's name there, and the subgradients that it is one of."""
+        """Return the tensor's name, and the subgradients around it."""
         if c.operation is not None:
             seed, one = self.point.problem.seed, c.operation
             near: NearbyGradients = OpNearbyGradients(one, self.context.engines.reference, seed)
@@ -90,7 +90,7 @@ class KinkClassifier:
         return c.tensor, found if found is None or c.tensor in found.shapes else None
 
     def _claims(self, c: Comparison, found: Subgradients) -> tuple[Arrays, Arrays]:
-        """What both sides claim about all the tensors that they claim anything about."""
+        """Return both sides' claims about all tensors."""
         if c.operation is not None:
             got, want = (_by_number(side.gradients) for side in (c.operation.mine, c.operation.theirs))
         elif c.what is ClaimKind.GRADIENT:
@@ -103,7 +103,7 @@ class KinkClassifier:
         return {name: got[name] for name in alike}, {name: want[name] for name in alike}
 
     def _formulas(self, c: Comparison) -> dict[str, np.ndarray]:
-        """What the formulas claim: of several for a tensor the one that stands where this one does among its own."""
+        """Return the formulas' values; of several, the one of the same rank."""
         formulas, scope = self.context.case.formulas, self.point.scope(c.step)
         rank = [claim.text for claim in formulas[c.tensor]].index(c.formula)
         found = {name: scope.array_of(listed[min(rank, len(listed) - 1)].expr) for name, listed in formulas.items()}
@@ -134,7 +134,7 @@ def _by_number(gradients: Sequence[np.ndarray | None]) -> dict[str, np.ndarray]:
 
 @dataclass(frozen=True, slots=True)
 class KinkDisagreement:
-    """Two claims about all the tensors, which differ in these elements of one."""
+    """Two claims about all tensors that differ in `elements` of one."""
 
     subgradients: Subgradients
     tensor: str
@@ -143,11 +143,11 @@ class KinkDisagreement:
     want: Arrays
 
     def at(self, claims: Arrays) -> np.ndarray:
-        """What is claimed of the elements in dispute."""
+        """Return a claim's disputed elements."""
         return np.asarray(claims[self.tensor].ravel()[self.elements])
 
     def sides(self) -> tuple[np.ndarray, np.ndarray]:
-        """Between which numbers they may lie, each by itself."""
+        """Return the lowest and highest number of each disputed element."""
         low, high = self.subgradients.spread(self.tensor)
         return low[self.elements], high[self.elements]
 
@@ -158,7 +158,7 @@ def _with_kink_verdict(c: Comparison, dispute: KinkDisagreement) -> Comparison:
         return undecided(c)
     name: str | Fact = fact("the_formula") if c.what is ClaimKind.FORMULA else c.engine
     theirs = "unknown" if mine == "outside" and c.trial is None else dispute.subgradients.locate(dispute.want, _FEW)
-    if mine == "outside" and theirs == "outside":  # a chain of conventions that nobody chose to look at
+    if mine == "outside" and theirs == "outside":  # e.g. a chain of conventions
         return replace(c, status="not_differentiable", verdict=fact("nobody_has_a_subgradient", reference=c.reference))
     if mine == "outside":
         return replace(c, verdict=_outside(name, dispute, dispute.at(dispute.got)))
@@ -173,7 +173,7 @@ def _with_kink_verdict(c: Comparison, dispute: KinkDisagreement) -> Comparison:
 
 
 def _outside(name: str | Fact, dispute: KinkDisagreement, values: np.ndarray) -> Fact:
-    """By which element, or else that all of them together are none."""
+    """Return the verdict on a claim outside, by an element or all together."""
     low, high = dispute.sides()
     room = dispute.subgradients.jump * np.maximum(np.abs(low), np.abs(high))
     inside = (values >= low - room) & (values <= high + room)
@@ -184,7 +184,7 @@ def _outside(name: str | Fact, dispute: KinkDisagreement, values: np.ndarray) ->
 
 
 def undecided(c: Comparison) -> Comparison:
-    """What a budget left open is no failure; at a point that was drawn it says nothing."""
+    """Return a comparison as undecided, or at a trial as not differentiable."""
     why = fact("kinks_not_searched_further", elements=c.mismatched)
     if c.trial is not None:
         return replace(c, status="not_differentiable", mismatch=why)

@@ -1,9 +1,8 @@
-"""Kinks: what is claimed where there is no derivative is settled before anything is concluded from it.
+"""The stage of kinks: settle claims without a derivative before others.
 
-A formula that follows another convention than the reference is excused at the kink, and decided everywhere else like
-any other: the exact oracle is asked of it as well. One that is no subgradient is wrong there, whatever is proved. So is
-one that repeats a mistake of the reference, whose rules follow one convention each and together none (the gradient of
-`relu(x) - relu(-x)` at 0).
+A formula that follows another convention than the reference is excused at the kink, and decided as usual elsewhere,
+also by the exact oracle. A formula that is no subgradient is wrong. So is one that repeats an error of the
+reference, whose rules follow one convention each and together none (the gradient of `relu(x) - relu(-x)` at 0).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from gradcheck.checks.result import Comparison
 
 
 def applies(context: Context) -> bool:
-    """Where something failed that may be at a kink, or a point is at one; and the run wants to know why."""
+    """Return whether something may have failed at a kink, if the run explains."""
     if not context.found and not context.points.kink_points:
         return False
     options = context.options
@@ -29,8 +28,8 @@ def applies(context: Context) -> bool:
 
 
 def check(context: Context) -> Iterable[Comparison]:
-    """Nothing new: what failed at a kink gets its place, and what repeats a mistake of the reference fails."""
-    from gradcheck.checks.branches.smoothness import is_smooth  # not for cases that pass, and are at no kink
+    """Classify failures at kinks; fail what repeats an error of the reference."""
+    from gradcheck.checks.branches.smoothness import is_smooth  # not imported for cases that pass without kinks
     from gradcheck.checks.failures.kink_conventions import KinkClassifier
     from gradcheck.checks.failures.reference_errors import check_reference_at_kinks
     from gradcheck.engines.double_precision import double_precision_problem
@@ -45,12 +44,12 @@ def check(context: Context) -> Iterable[Comparison]:
             KinkClassifier(context, point, believed).classify()
             if point in context.points.kink_points:
                 check_reference_at_kinks(context, point)
-    context.points.kink_points = []  # each is looked at once
+    context.points.kink_points = []  # each is checked once
     return ()
 
 
 def _points(context: Context) -> Iterator[Point]:
-    """Those at which there is something to look at."""
+    """Yield the points with open failures or kinks."""
     trials = {id(c.trial) for c in context.found if c.status == "failed" and c.mask is not None and c.verdict is None}
     for point in (context.points.own, *context.points.other_points):
         if id(point.trial) in trials or point in context.points.kink_points:

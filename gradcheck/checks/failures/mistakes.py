@@ -1,6 +1,6 @@
-"""The mistakes that gradcheck names, each with its meaning; a new one is a row here, at its rank.
+"""Mistakes that gradcheck names, with their meanings, by rank.
 
-`docs/diagnoses.md` has the same table.
+A new one is a row here, at its rank. `docs/diagnoses.md` has the same table.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Gradients close to a point: by the reference, where every number is moved so little that only kinks tell.
+"""Gradients of the reference near a point, moved so little that only kinks show.
 
-Around a kink the gradients of the points close by are those that its subgradients lie between (Clarke, "Generalized
-gradients and applications", Transactions of the AMS 205, 1975; sampled, as in Burke, Lewis and Overton, "A robust
-gradient sampling algorithm", SIAM J. Optimization 15(3), 2005).
+Subgradients at a kink are the hull of the gradients around it (Clarke, "Generalized gradients and applications",
+Transactions of the AMS 205, 1975; sampled as by Burke, Lewis and Overton, "A robust gradient sampling algorithm",
+SIAM J. Optimization 15(3), 2005).
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from gradcheck.oracles.numeric.numeric_gradient import numeric_gradient
 from gradcheck.oracles.numeric.objective import WideHost
 from gradcheck.oracles.numeric.perturbed_array import ForwardPass
 
-#: By how much a number is moved, relative to itself; in low precision so many units in its last place.
+#: The relative distance of a move; in low precision, in units in the last place.
 _NEAR, _UNITS = 2.0**-30, 4.0
-#: By how much less what is not to be moved is moved; a zero may be by less, and then hardly turns a direction.
+#: How much less other numbers move; zeros may move less, since they hardly turn a direction.
 _ALL, _ZEROS = 2.0**-16, 2.0**-26
 _TINY = float(np.finfo(float).tiny)
-#: How much finer differences are taken there, and how near to them gradients must come to be believed.
+#: The part of a move for differences, and how near to them a gradient must be.
 _FINER, _BELIEVED = 2.0**-6, 1e-2
-#: So often, for of many elements at kinks some lie on the other side of theirs a little further.
+#: So many tries: of many elements at kinks, some lie just beyond another one.
 _TIMES = 3
 
 Arrays = Mapping[str, np.ndarray]
@@ -53,32 +53,35 @@ def gradients_of(evaluation: Evaluation, step: int) -> dict[str, np.ndarray]:
 
 
 class NearbyGradients(ABC):
-    """What is moved, by name, and the gradients there. What is `inner` is moved besides what it is made of."""
+    """Moves of arrays by name, and gradients there; see the subclasses."""
 
     intermediates: Collection[str] = ()
 
     def __init__(self, moved: Arrays, precision: np.dtype, seed: int) -> None:
-        """`moved` in double precision; `precision` is what the case is in."""
+        """Take the arrays to move, in double precision, and the case's precision."""
         self.movable = moved
         self.distance = max(_NEAR, _UNITS * epsilon(precision))
         self._generator = stream(seed, "close to a kink")
 
     @abstractmethod
     def gradients(self, moves: Arrays) -> dict[str, np.ndarray] | None:
-        """The gradients where these moves are added, in double precision; None where there are none."""
+        """Return the gradients after moves, in double precision; None for none."""
 
     def is_believable(self) -> bool:
-        """Whether differences of the forward bear out the gradients at a point close by."""
+        """Return whether differences confirm the gradients nearby."""
         return True
 
     def random_direction(self) -> Arrays:
-        """A direction for every number."""
+        """Return a random direction for every number."""
         return {name: self._generator.standard_normal(array.shape) for name, array in self.movable.items()}
 
     def moves(self, direction: Arrays, is_straight: bool = False) -> dict[str, np.ndarray]:
-        """Moves in a direction, whose length does not count: each number by a part of itself, a zero by one of the
-        largest; or straight in this direction, none by more than that. All are moved, if only a little, for one that
-        stands still may stay at its kink."""
+        """Return moves along a direction of any length.
+
+        Each number moves by a part of itself, a zero by one of the largest; with `is_straight`, in exactly this
+        direction and none by more than that. All move a little, because a number that stands still may stay at its
+        kink.
+        """
         given = {name: direction[name].real for name in self.movable if name in direction}
         parts = (
             self._straight_parts(given)
@@ -95,7 +98,7 @@ class NearbyGradients(ABC):
         return self._generator.uniform(-1, 1, array.shape) * np.where(array == 0, _ZEROS, _ALL)
 
     def _straight_parts(self, given: Arrays) -> Arrays:
-        """The same direction, and a little more, in parts of the numbers' sizes, the largest of which is 1."""
+        """Return the slightly perturbed direction in parts of the numbers' sizes."""
         longest = max((largest_finite(g) for g in given.values()), default=0.0)
         parts = {}
         for name, g in given.items():
@@ -107,14 +110,16 @@ class NearbyGradients(ABC):
 
 
 def _sizes(array: np.ndarray) -> np.ndarray:
-    """How large each number is taken for: a zero as large as the largest; 0 for what is not finite."""
+    """Return each number's size: the largest for a zero, 0 for infinity."""
     sizes = np.where(array == 0, largest_finite(array) or 1.0, np.abs(array))
     return np.where(np.isfinite(sizes), sizes, 0.0)
 
 
 class GraphNearbyGradients(NearbyGradients):
-    """A whole case: its inputs moved and, each by itself, the entries of its graph; for whoever speaks of the gradient
-    of an entry speaks of moving it whatever it is made of."""
+    """A case whose inputs move, and each entry of its graph by itself.
+
+    The gradient of an entry is about moving that entry, whatever it is made of.
+    """
 
     def __init__(self, point: Point, step: int) -> None:
         raised = double_precision_problem(point.problem)
@@ -155,7 +160,7 @@ class GraphNearbyGradients(NearbyGradients):
             try:
                 slope += self._slope(problem, name, along[name])
             except GradcheckError:
-                return True  # what cannot be asked is no witness against it
+                return True  # no difference, so no evidence against it
             rough += float(np.sum(np.abs(found[name] * along[name])))
         claimed = sum(float(np.sum(found[name] * along[name])) for name in inputs)
         return bool(abs(slope - claimed) <= _BELIEVED * rough)
@@ -178,7 +183,7 @@ def _offset(entry: str) -> str:
 
 
 def _with_offsets(problem: Problem, entries: Sequence[str]) -> Problem:
-    """These entries of the graph with a constant added to each."""
+    """Return the problem with a constant added to each of these entries."""
     moved = {n: replace(c, expr=Call("add", (c.expr, Name(_offset(n))))) if n in entries else c
              for n, c in problem.case.graph.items()}  # fmt: skip
     return replace(problem, case=replace(problem.case, graph=moved))
@@ -186,14 +191,14 @@ def _with_offsets(problem: Problem, entries: Sequence[str]) -> Problem:
 
 @dataclass
 class _OpArguments:
-    """An op's arguments in double precision, and the places of those that get a gradient."""
+    """An op's arguments in double precision, and where gradients go."""
 
     flat: list[np.ndarray]
     places: list[int] = field(default_factory=list)
 
 
 class OpNearbyGradients(NearbyGradients):
-    """One op alone, all of its arguments moved; gradients are named by their number."""
+    """One op whose arguments move; gradients are named by their number."""
 
     def __init__(self, one: WrongOperation, engine: Engine, seed: int) -> None:
         application = one.application

@@ -1,7 +1,7 @@
-"""Kinks, element by element, by one-sided derivatives of the forward: where gradients close by are not to be had, or
-the function jumps, or a file asks for one convention.
+"""Kinks element by element, by one-sided derivatives of the forward.
 
-Every value between the one-sided derivatives along an element is a subgradient's (Rockafellar, Convex Analysis, 23).
+Used if no gradients nearby are known, the function jumps, or a file states one convention. Every value between the
+one-sided derivatives along an element is a subgradient's (Rockafellar, Convex Analysis, 23).
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ from gradcheck.oracles.numeric.finite_differences import Estimate
 def classify_at_kink(
     comparison: Comparison, answers: tuple[Answer, Answer], estimate: Estimate, allowance: Allowance, all_seen: bool
 ) -> Comparison | None:
-    """What becomes of a failed comparison where there is no derivative; None where there is one, somewhere in dispute.
+    """Return a failed comparison classified at its kinks; None without any.
 
-    `answers` are of the two who differ, at the elements of `estimate`; `all_seen` if these are all that differ.
+    Args:
+            answers: of both sides, at the elements of `estimate`.
+            all_seen: whether these are all elements that differ.
     """
     if not np.any(estimate.kinked):
         return None
@@ -67,12 +69,12 @@ def classify_at_kink(
 
 
 def _leaps(estimate: Estimate) -> np.ndarray:
-    """Of each element whether the function itself jumps, so that a one-sided derivative is infinite."""
+    """Return where the function jumps: a one-sided derivative is infinite."""
     return np.asarray(estimate.kinked & (np.isinf(estimate.left) | np.isinf(estimate.right)))
 
 
 def _interval(estimate: Estimate, at: int) -> tuple[float | complex, float | complex]:
-    """Both one-sided derivatives, the lower first."""
+    """Return both one-sided derivatives, the lower first."""
     low, high = sorted((estimate.left[at], estimate.right[at]), key=lambda number: (number.real, number.imag))
     return _number(low), _number(high)
 

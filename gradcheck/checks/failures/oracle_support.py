@@ -1,4 +1,4 @@
-"""Claims that the numeric oracle sides with against the reference: there the reference is wrong, and nothing else."""
+"""Claims that the numeric oracle confirms against the reference."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from gradcheck.engines.double_precision import double_precision_problem
 from gradcheck.oracles.numeric.audit import MAX_FULL_ELEMENTS, audit, is_refuted
 from gradcheck.oracles.numeric.numeric_gradient import NumericGradient, numeric_gradient
 
-#: An error bar shorter than this part of what two differ by tells who of them is right. A method resolves all elements
-#: alike, the small ones no better than the large.
+#: An error bar below this part of a gap decides. A method resolves small elements no better than large.
 _OF_GAP = 2.0**-4
-#: So many elements are asked about, and as many that are furthest off for their size, where there are too many for
-#: each, and directions tell nothing: of many elements some have a kink close by.
+#: The elements that are spread evenly, and those furthest off, if there are too many for each. Of many elements, some
+#: are close to kinks, and directions decide nothing.
 _SPREAD = 24
 
 
 def oracle_confirms(oracle: NumericGradient, c: Comparison) -> bool:
-    """Whether the oracle sides with a claim in the elements in which the reference differs from it: in all of them, or
-    in many that are spread over them and, as far as it can tell, in random directions."""
+    """Return whether the oracle confirms a claim where the reference differs.
+
+    It checks all disputed elements, or a sample and, if it can, random directions.
+    """
     claimed, other = (c.want_array, c.got_array) if c.reference == "case" else (c.got_array, c.want_array)
     if claimed is None or c.mask is None:
         return False
@@ -46,7 +47,7 @@ def oracle_confirms(oracle: NumericGradient, c: Comparison) -> bool:
 
 
 def _sample(disputed: np.ndarray, claimed: np.ndarray, other: np.ndarray | float) -> np.ndarray:
-    """Those that are furthest off, relative to themselves, and others evenly spread."""
+    """Return elements of the largest relative error, and evenly spread ones."""
     with np.errstate(all="ignore"):
         off = np.nan_to_num(np.abs(claimed - other) / np.abs(claimed), nan=np.inf)[disputed]
     worst = disputed[np.argsort(-off, kind="stable")[:_SPREAD]]
@@ -54,7 +55,7 @@ def _sample(disputed: np.ndarray, claimed: np.ndarray, other: np.ndarray | float
 
 
 def is_confirmed_by_oracle(point: Point, c: Comparison) -> bool:
-    """Whether a claim is right, and the reference wrong, at a point: nothing that is told may depend on such a one."""
+    """Return whether a claim at a point is right against the reference."""
     try:
         return c.mask is not None and oracle_confirms(
             numeric_gradient(double_precision_problem(point.problem), c.tensor, c.step), c

@@ -1,4 +1,4 @@
-"""The comparisons of one case, while those that failed at one of its points are being explained."""
+"""The comparisons of a case while failures at one point are explained."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
 
-#: How many failures of each kind are diagnosed in one case.
+#: The most failures of each kind that are diagnosed.
 MAX_DIAGNOSED = 3
-#: Claims about gradients, which are wrong where an op behind them is.
+#: Claims about gradients.
 GRADIENTS = (ClaimKind.GRADIENT, ClaimKind.EXPECTED)
 FORWARD_MODE = (ClaimKind.NODE_JVP, ClaimKind.JVP, ClaimKind.DOT_PRODUCT)
-#: Of everything that is computed for an explanation, what can go wrong at numbers that nobody chose.
+#: Errors of computations at arbitrary numbers.
 COMPUTATION_ERRORS = (GradcheckError, ValueError, TypeError, ArithmeticError, LookupError)
 
 
 @dataclass(slots=True)
 class PointFailures:
-    """A point of a case at which something failed. Comparisons are changed in the context, by their places there.
+    """A point with failures; comparisons are changed by their places.
 
-    At the case's own numbers what failed in trials may be a consequence too; at a trial only its own comparisons count.
+    At the case's own numbers, failures of trials may be consequences too; at a trial only its own comparisons
+    count.
     """
 
     context: Context
@@ -49,11 +50,11 @@ class PointFailures:
         return self.context.engines.reference
 
     def is_here(self, c: Comparison) -> bool:
-        """Whether a comparison is about this point's numbers."""
+        """Return whether a comparison is about this point's numbers."""
         return c.trial == self.point.trial
 
     def failed(self, kinds: Collection[ClaimKind] = (), engine: str = "") -> list[int]:
-        """The places of the failed comparisons of these kinds, or of all, of one engine or of all."""
+        """Return the places of failures, of some kinds or one engine."""
         return [
             place
             for place, c in enumerate(self.comparisons)
@@ -64,38 +65,38 @@ class PointFailures:
         ]
 
     def failed_here(self, kinds: Collection[ClaimKind] = (), engine: str = "") -> list[int]:
-        """Those about this point's numbers."""
+        """Return the places of failures at this point's numbers."""
         return [place for place in self.failed(kinds, engine) if self.is_here(self.comparisons[place])]
 
     def change(self, place: int, **fields: Any) -> None:
-        """One comparison with other fields."""
+        """Replace fields of one comparison."""
         self.comparisons[place] = replace(self.comparisons[place], **fields)
 
     def blame(self, place: int, cause: Cause, diagnoses: tuple[Diagnosis, ...]) -> None:
-        """One comparison is what shows a cause."""
+        """Make one comparison the one that shows a cause."""
         self.change(place, cause=cause, diagnoses=diagnoses, consequence_of=None)
 
     def mark_consequences(self, origin: Fact, places: Iterable[int]) -> None:
-        """These would be right but for something else; what is itself a cause, or follows from one, stays so."""
+        """Mark comparisons as consequences, unless they have a cause already."""
         for place in places:
             c = self.comparisons[place]
             if not c.consequence_of and not c.cause:
                 self.change(place, consequence_of=origin)
 
     def mark_gradient_consequences(self, origin: Fact, engine: Engine, tensors: set[str]) -> None:
-        """The gradients of these tensors would be right but for something else."""
+        """Mark the failed gradients of some tensors as consequences."""
         places = self.failed(GRADIENTS, engine.name)
         self.mark_consequences(origin, [place for place in places if self.comparisons[place].tensor in tensors])
 
     def flow(self, step: int) -> GradientFlow:
-        """The graph as it is in one step."""
+        """Return the graph as it is at one step."""
         if step not in self._flows:
             self._flows[step] = GradientFlow(self.point.problem, step)
         return self._flows[step]
 
 
 def diagnose(evidence: Iterable[Evidence]) -> tuple[Diagnosis, ...]:
-    """What the catalogue of mistakes says; or that it says nothing, and what was tried."""
+    """Return the matching diagnoses, or one `unknown` with the kinds tried."""
     try:
         found, tried = matching_diagnoses(evidence)
     except COMPUTATION_ERRORS as error:

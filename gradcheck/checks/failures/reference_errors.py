@@ -1,7 +1,7 @@
-"""Formulas that repeat a mistake of the reference: they agree with it, and it is wrong.
+"""Errors of the reference that formulas repeat, or that make them fail.
 
-Its rules follow one convention each, and together none (`relu(x) - relu(-x)` at 0, where there is no kink at all); or
-it is wrong at single points (`det` of a singular matrix), where another engine is borne out.
+The reference's rules follow one convention each and together none (`relu(x) - relu(-x)` at 0, where there is no
+kink); or it is wrong at single points (`det` of a singular matrix), where another engine is confirmed.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ from gradcheck.language.expr.traverse import gradient_names
 from gradcheck.oracles.numeric.audit import is_refuted
 from gradcheck.oracles.numeric.numeric_gradient import numeric_gradient
 
-#: Gradients that differ by more than this many times the distance of the points are not the same; so many elements of a
-#: tensor are looked at.
+#: Gradients that differ by more than this many times the points' distance differ; and the most elements checked.
 _JUMP, _MOST = 256.0, 16
 
 
 def check_reference_at_kinks(context: Context, point: Point) -> None:
-    """Fail what agrees with the reference at this point where its gradient is none; at numbers that nobody chose it is
-    told, and nothing is proved."""
+    """Fail claims that agree with a wrong gradient of the reference.
+
+    At trials they get the verdict alone.
+    """
     steps = {c.step for c in context.found if c.trial == point.trial and _agrees_with_reference(c)}
     if any(step.inputs for step in context.case.steps) or len(steps) != 1:
         return
@@ -48,8 +49,10 @@ def check_reference_at_kinks(context: Context, point: Point) -> None:
 
 
 def fail_repeated_errors(context: Context) -> None:
-    """Fail what agrees with the reference where another engine was borne out against it, unless it agrees with that
-    one, too, once it is made of its gradients."""
+    """Fail claims that agree with a refuted gradient of the reference.
+
+    A claim that, made of the confirmed engine's gradients, agrees with that engine passes.
+    """
     borne_out = [c for c in context.found if c.what is ClaimKind.GRADIENT and c.passes_by_wrong_reference]
     wrong = {_gradient_key(c): c for c in borne_out if c.verdict is not None}
     for place, c in enumerate(context.found) if wrong else ():
@@ -64,7 +67,7 @@ def fail_repeated_errors(context: Context) -> None:
 
 
 def reference_error_verdict(context: Context, point: Point, c: Comparison) -> Fact | None:
-    """Return the verdict on the reference if a formula fails by its error alone.
+    """Return the verdict on the reference if its error alone fails a formula.
 
     The formula then names a gradient that the reference has wrong, and holds by the engine that has it right.
     """
@@ -97,8 +100,10 @@ def _holds_by(context: Context, point: Point, c: Comparison, name: str) -> bool:
 
 
 def _holds_for(context: Context, c: Comparison, name: str) -> bool:
-    """Whether a formula gives another engine's gradient, made of that engine's numbers: what is proved, or within
-    what rounding explains, passes whatever the reference says. Where it is undefined it repeats nobody's mistake."""
+    """Return whether a formula also gives another engine's gradient.
+
+    What is undefined repeats no error, and counts as equal.
+    """
     claim = claim_of(context.case, c)
     if claim is None:
         return False
@@ -121,7 +126,7 @@ def _holds_for(context: Context, c: Comparison, name: str) -> bool:
 
 
 def _gradient_key(c: Comparison) -> tuple[object, ...]:
-    """The tensor, the step and the trial; a trial by what tells it from others."""
+    """Return the tensor, the step and what identifies the trial."""
     trial = c.trial
     return c.tensor, c.step, None if trial is None else (trial.number, trial.seed, trial.attempt, trial.kind)
 
@@ -137,7 +142,7 @@ def _as_repeated_error(c: Comparison, what: Fact, everywhere: bool = False) -> C
 
 
 def _wrong_gradients(point: Point, step: int) -> Iterator[tuple[str, Fact]]:
-    """The tensors of which the numeric oracle refutes the reference's gradient in an element that looks odd."""
+    """Yield the tensors whose gradient the numeric oracle refutes, and where."""
     for name, (held, odd) in _suspicious_elements(point, step).items():
         try:
             oracle = numeric_gradient(double_precision_problem(point.problem), name, step)
@@ -155,7 +160,7 @@ def _wrong_gradients(point: Point, step: int) -> Iterator[tuple[str, Fact]]:
 
 
 def _suspicious_elements(point: Point, step: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Gradients by the reference that differ in some elements, flat, from two on opposite sides that are the same."""
+    """Return elements that differ from two equal neighbours, with gradients."""
     near = GraphNearbyGradients(point, step)
     if not near.movable:
         return {}

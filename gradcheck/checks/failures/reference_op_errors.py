@@ -1,8 +1,8 @@
-"""Gradients in which the reference differs by ops alone that it has wrong: nobody else need be asked about them.
+"""Gradients in which the reference differs only by ops that it has wrong.
 
-The numeric oracle may be unable to tell in a graph what it tells of an op alone. Where each op on which two differ is
-borne out against the reference, and the core, these ops being pulled back by the reference, comes to its gradients,
-nothing else is behind the difference.
+The numeric oracle may be unable to decide about a graph, and able to about an op. The ops explain the difference if
+the oracle confirms the engine in each, and the core with the reference's gradients of these ops reproduces the
+reference.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ from gradcheck.language.claim_kind import ClaimKind
 
 
 class ReferenceOpErrors:
-    """The ops that the reference has wrong at one point, for each engine; `judge` gives a failed comparison of an op
-    alone its verdict."""
+    """The ops that the reference has wrong at one point, for each engine.
+
+    `judge` gives a failed comparison of an op its verdict.
+    """
 
     def __init__(self, point: Point, run: StatedTolerance | None, judge: Callable[[Comparison], Comparison]) -> None:
         self._point, self._run, self._judge = point, run, judge
@@ -36,8 +38,10 @@ class ReferenceOpErrors:
         self._evaluated = cache(self._evaluate)
 
     def verdict(self, c: Comparison, slack: np.ndarray | None) -> Fact | None:
-        """That the reference is wrong about a gradient, where it is by these ops alone; `slack` is what rounding
-        explains of each element."""
+        """Return that the reference is wrong, if these ops alone explain it.
+
+        `slack` is what rounding explains of each element.
+        """
         engine = next((e for e in self._point.engines.tested if e.name == c.engine), None)
         if engine is None or c.what is not ClaimKind.GRADIENT or c.reference != self._point.engines.reference.name:
             return None

@@ -1,8 +1,7 @@
-"""A gradient rule that raises, or is wrong for some shapes: why, where the same op is right with operands of others.
+"""Gradient rules that raise, or are wrong, for some shapes only.
 
-What is missing in a rule is often met by NumPy first, which refuses shapes that do not go together, and no number is
-left to be recognised. So the op is asked again: with operands that need no broadcasting, and with square ones, which
-nothing refuses.
+A faulty rule often fails in NumPy, which rejects shapes that do not fit, before there is a number to recognise. So
+the op runs again with operands that need no broadcasting, and with square ones.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ from gradcheck.engines.recording import arrays
 from gradcheck.facts import fact
 from gradcheck.language.random_streams import stream
 
-#: By which NumPy, or somebody's own check, refuses a shape.
+#: Errors of NumPy, or of a class's own check, for a wrong shape.
 _SHAPE_ERRORS = (ValueError, AssertionError, IndexError)
-#: Products of matrices are tried on square ones of this size, so often.
+#: The size of square matrices, and how many are tried.
 _SIZE, _TIMES = 3, 2
 
 
 def diagnose_raising_rule(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
-    """What the op shows with operands of other shapes; nothing where it shows nothing."""
+    """Diagnose an op that raises, by operands of other shapes."""
     error = wrong.mine.error
     if error is None or wrong.theirs.error is not None or not isinstance(error.__cause__, _SHAPE_ERRORS):
         return ()
@@ -48,7 +47,7 @@ def diagnose_raising_rule(wrong: WrongOperation, point: Point) -> tuple[Diagnosi
 
 
 def _diagnose_broadcast(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
-    """An elementwise op that raises only where an operand is broadcast."""
+    """Diagnose an elementwise op that raises only for broadcast operands."""
     application = wrong.application
     output, dtype = application.outputs[0], point.problem.dtype
     if not application.op.elementwise or output is None:
@@ -66,14 +65,14 @@ def _diagnose_broadcast(wrong: WrongOperation, point: Point) -> tuple[Diagnosis,
         *(np.full(stretched[0] or (1,), value.flat[0]) for value in operands if value.size),
         *application.args[count:],
     )
-    if not all(_is_right(application, given, wrong, point) for given in (args, small)):  # it is not the shape alone
+    if not all(_is_right(application, given, wrong, point) for given in (args, small)):  # other shapes fail as well
         return ()
     told = fact("broadcast_refused", got=tuple(output[0]), want=stretched[0])
     return (Diagnosis("broadcast_not_undone", told, "confirmed", fact("right_without_broadcasting")),)
 
 
 def _is_right(application: Application, args: tuple[Any, ...], wrong: WrongOperation, point: Point) -> bool:
-    """Whether the engine has the right gradients of an op of these arguments, of one shape."""
+    """Return whether the engine has an op's gradients right here."""
     dtype = point.problem.dtype
     application = replace(application, args=args, tracked=(), recorded=None, shared=False)
     cotangents = (np.ones(np.shape(args[0]), dtype),)
@@ -88,7 +87,7 @@ def _is_right(application: Application, args: tuple[Any, ...], wrong: WrongOpera
 
 
 def _diagnose_with_squares(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
-    """What is recognised in the same op of square matrices."""
+    """Diagnose the same op of square matrices."""
     dtype = point.problem.dtype
     operations = list(_squares(wrong.application, dtype))
     answers = wrong.engine.pull_back([o.application for o in operations], [o.cotangents for o in operations], dtype)
@@ -119,7 +118,7 @@ def _squares(application: Application, dtype: np.dtype) -> Iterator[Operation]:
 
 
 def diagnose_matrix_only_rule(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
-    """That a product's rule is right for matrices alone, where it is wrong, or raises, for vectors or batches."""
+    """Diagnose a product that is right for matrices alone, not for batches."""
     application, dtype = wrong.application, point.problem.dtype
     given = list(arrays(application.args, application.kwargs))
     if application.op.name != "matmul" or all(array.ndim == 2 for array in given) or wrong.theirs.error is not None:
@@ -138,7 +137,7 @@ def diagnose_matrix_only_rule(wrong: WrongOperation, point: Point) -> tuple[Diag
 
 
 def _square(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """A square matrix for a matrix, and a vector of its size for a vector."""
+    """Return a square matrix, or a vector of its size for a vector."""
     if not dtypes.is_differentiable(array.dtype):
         return array
     return generator.standard_normal((_SIZE,) * min(array.ndim, 2)).astype(array.dtype)

@@ -1,4 +1,4 @@
-"""The factor by which a formula is off, as it is at other sizes: `n / m`, `sqrt(d)`, a constant; or that it is none."""
+"""The factor by which a formula is off, in sizes: `n / m`, `sqrt(d)`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim
 
-#: With what powers of so many sizes a factor is explained, and what else it may be multiplied by.
+#: The powers of sizes, how many sizes, and the numbers that a factor is made of.
 _POWERS, _MOST_SIZES = (0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0), 3
 _NUMBERS = (1.0, 2.0, 0.5, 3.0, 1 / 3, 4.0, 0.25)
 _TRIED = ("factor",)
 
 
 class SizeRatio(NamedTuple):
-    """By what a formula is off at one point, and the sizes there."""
+    """The factor by which a formula is off at one point, and the sizes there."""
 
     sizes: Mapping[str, int]
     value: float
@@ -35,21 +35,23 @@ class SizeRatio(NamedTuple):
 def check_at_other_sizes(
     diagnoses: Sequence[Diagnosis], points: Sequence[StepClaims], name: str, claim: Claim
 ) -> tuple[Diagnosis, ...]:
-    """The diagnoses of a formula, which were found at the sizes of one point; where it is off by a factor that other
-    sizes change, by what it is in these, or as unknown."""
+    """Return a formula's diagnoses with the factor in sizes, or as unknown.
+
+    The diagnoses hold at one point's sizes; other sizes may change the factor.
+    """
     return express_in_sizes(diagnoses, list(_ratios(points, name, claim)))
 
 
 def express_in_sizes(diagnoses: Sequence[Diagnosis], ratios: Sequence[SizeRatio]) -> tuple[Diagnosis, ...]:
-    """The same, of something that is off by these ratios."""
+    """Return the diagnoses of an array that is off by these ratios."""
     if len({tuple(ratio.sizes.items()) for ratio in ratios if ratio.value}) < 2:
-        return tuple(diagnoses)  # there are no other sizes
+        return tuple(diagnoses)  # no other sizes
     off = any(math.isnan(ratio.value) for ratio in ratios)
     if not off and all(_alike(ratio.value, ratios[0]) for ratio in ratios):
         return tuple(replace(d, message=_plain(d.message, ratios[0].value)) for d in diagnoses)
     if off:
         left = tuple(d for d in diagnoses if d.kind != "factor")
-    else:  # by one number at each size, so that any other explanation is a coincidence
+    else:  # one number at each size: any other explanation is a coincidence
         found = _fit_powers(ratios)
         left = tuple(d for d in diagnoses if d.kind == "mean_for_sum")
         left += (Diagnosis("factor", found, "confirmed"),) if found and not left else ()
@@ -57,7 +59,7 @@ def express_in_sizes(diagnoses: Sequence[Diagnosis], ratios: Sequence[SizeRatio]
 
 
 def _plain(message: Fact, value: float) -> Fact:
-    """A factor that is some count at these sizes alone, as a number."""
+    """Return a factor that is a count at these sizes alone as a number."""
     if message.kind != "off_by_count":
         return message
     size, minus = abs(value), "-" if value < 0 else ""
@@ -66,7 +68,7 @@ def _plain(message: Fact, value: float) -> Fact:
 
 
 def _ratios(points: Sequence[StepClaims], name: str, claim: Claim) -> Iterator[SizeRatio]:
-    """At each point that says something; NaN where the formula is off by no one number."""
+    """Yield the ratio at each point; NaN if no one number explains it."""
     for claims in points:
         try:
             got, want = align_dtypes(claims.scope.array_of(claim.expr), claims.scope.gradients[name])
@@ -78,7 +80,7 @@ def _ratios(points: Sequence[StepClaims], name: str, claim: Claim) -> Iterator[S
 
 
 def ratio_of(got: np.ndarray, want: np.ndarray, sizes: Mapping[str, int]) -> SizeRatio | None:
-    """By what an array is off at these sizes; None where that says nothing."""
+    """Return the ratio of two arrays at these sizes; None if undefined."""
     if got.shape != want.shape or got.dtype.kind == "c" or not (np.isfinite(got) & np.isfinite(want)).all():
         return None
     near = DERIVATION[real_of(want.dtype).itemsize]
@@ -96,7 +98,7 @@ def _alike(value: float, ratio: SizeRatio) -> bool:
 
 
 def _fit_powers(ratios: Sequence[SizeRatio]) -> Fact | None:
-    """The factor as a product of powers of sizes; the simplest that fits everywhere."""
+    """Return the simplest product of powers of sizes that fits everywhere."""
     first = ratios[0]
     words = [word for word in first.sizes if len({ratio.sizes[word] for ratio in ratios}) > 1]
     for powers in _powers(min(len(words), _MOST_SIZES)):
@@ -109,7 +111,7 @@ def _fit_powers(ratios: Sequence[SizeRatio]) -> Fact | None:
 
 
 def _powers(count: int) -> list[tuple[float, ...]]:
-    """Few sizes before many, whole powers before roots and squares."""
+    """Return exponents: few sizes first, whole powers before others."""
     order = {power: place for place, power in enumerate(_POWERS)}
     return sorted(product(_POWERS, repeat=count), key=lambda p: (sum(map(bool, p)), sum(order[x] for x in p)))
 

@@ -1,4 +1,4 @@
-"""Where in the text of a graph entry an op stands."""
+"""The place of an op in the text of its graph entry."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from gradcheck.language.expr.traverse import postorder
 
 
 def source_part(failures: PointFailures, application: Application, number: int, inside: str = "") -> TextSpan | None:
-    """Where the op with this number among the point's stands, or the one that it is `inside` of; the whole entry where
-    it stands in several places and it cannot be told which is meant; None for what is no entry."""
+    """Return where an op stands in its entry, None outside of entries.
+
+    `number` is the op's among the point's; `inside` names the op that it is a part of. An op that stands in several
+    places and cannot be told apart gives the whole entry.
+    """
     claim = failures.context.case.graph.get(application.owner)
     if claim is None:
         return None

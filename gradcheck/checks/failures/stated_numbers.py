@@ -43,7 +43,7 @@ def diagnose_rounded_numbers(failures: PointFailures) -> None:
 
 
 def rounding_rtol(c: Comparison) -> str:
-    """Return the power of ten that allows for the missing digits, "" if rounding is not all."""
+    """Return the power of ten that allows for missing digits; "" otherwise."""
     got, want = c.got_array, c.want_array
     if got is None or want is None or got.shape != want.shape or not 0 < want.size <= _MOST:
         return ""
@@ -57,7 +57,7 @@ def rounding_rtol(c: Comparison) -> str:
 
 
 def _is_rounded(number: float, written: float) -> bool:
-    """Return whether a number, rounded to the decimal places of `written`, is `written`."""
+    """Return whether `written` is a number rounded to its decimal places."""
     places: int = -int(Decimal(repr(written)).normalize().as_tuple().exponent)
     return abs(number - written) <= 0.5000001 * 10.0**-places
 

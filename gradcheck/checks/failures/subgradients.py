@@ -1,9 +1,8 @@
-"""Where there is no derivative: which answers are subgradients, and which of two that differ is none.
+"""Subgradients of all tensors at once, and which claims lie among them.
 
-At a kink the subgradients are the convex hull of the gradients around it (Clarke, "Generalized gradients and
-applications", Transactions of the AMS 205, 1975). It is a set in the space of all tensors at once, so that claims about
-several are judged together, and it is asked for by whole gradients, so that it matters little how many elements are at
-a kink. Two answers within it differ in convention, which is no failure; one outside fails.
+At a kink they are the convex hull of the gradients around it (Clarke, "Generalized gradients and applications",
+Transactions of the AMS 205, 1975). Claims about several tensors are judged together. Sampling whole gradients costs
+little more for many elements at kinks than for one. Two claims inside differ in convention; one outside fails.
 """
 
 from __future__ import annotations
@@ -15,23 +14,22 @@ import numpy as np
 from gradcheck.checks.failures.convex_hull import MAX_ROUNDS, HullSide, locate_in_hull
 from gradcheck.checks.failures.nearby_gradients import NearbyGradients
 
-#: At so many pairs of opposite points gradients are asked for, to begin with.
+#: Pairs of opposite points that are sampled first.
 _PAIRS = 4
-#: At so many for each of so few elements in dispute, and no more, where those alone show no jump.
+#: Random pairs for each disputed element, up to how many elements, and the most pairs.
 _PAIRS_OF_EACH, _FEW, _MOST_PAIRS = 4, 16, 48
-#: So much closer to the kink they must still differ by so much of that: else there is no jump, but a steep slope.
+#: At this part of the distance a jump keeps at least this part of its height; a steep slope does not.
 _CLOSER, _STAYS = 0.25, 0.5
-#: Gradients around a kink differ by more than this many times the distance of the points, relative to their size; in
-#: low precision, where points are far, by more than a part of it, and stay so closer by.
+#: A jump exceeds this many times the points' distance, relative to the gradient, or in low precision this part.
 _JUMP, _MAX_JUMP = 256.0, 0.125
-#: So many elements are moved alone.
+#: The most elements that are moved alone.
 _ALONE = 512
 
 Arrays = Mapping[str, np.ndarray]
 
 
 class _GradientSamples:
-    """Gradients, each flat, and between which numbers each element lies."""
+    """Flat gradients, and the range of each element."""
 
     def __init__(self, size: int) -> None:
         self.rows: list[np.ndarray] = []
@@ -44,7 +42,7 @@ class _GradientSamples:
 
 
 class Subgradients:
-    """The subgradients of some tensors together, as far as they are known."""
+    """The known subgradients of some tensors together."""
 
     def __init__(self, nearby: NearbyGradients, tensors: Arrays) -> None:
         self.nearby = nearby
@@ -56,8 +54,8 @@ class Subgradients:
             _GradientSamples(size),
             _GradientSamples(size),
             _GradientSamples(size),
-        )  # all; in pairs, at two distances
-        self._unrefined_moves: list[Arrays] = []  # moves that were not asked for closer by
+        )  # all; in pairs; in closer pairs
+        self._unrefined_moves: list[Arrays] = []  # moves that were not sampled closer
         self._places: dict[tuple[bytes, ...], HullSide] = {}
         self._has_sampled_randomly = False
         for _ in range(_PAIRS):
@@ -65,7 +63,7 @@ class Subgradients:
 
     @property
     def are_known(self) -> bool:
-        """Whether there are gradients close by."""
+        """Whether there are gradients nearby."""
         return len(self._far.rows) >= _PAIRS
 
     def _sample_pair(self, direction: Arrays) -> None:
@@ -77,7 +75,7 @@ class Subgradients:
         self._unrefined_moves.append(moves)
 
     def _sample_row(self, moves: Arrays, part: float) -> np.ndarray | None:
-        """The gradient there, if it is one."""
+        """Return the flat gradient after a move, if it is finite."""
         gradients = self.nearby.gradients({name: part * move for name, move in moves.items()})
         return None if gradients is None else self._row(gradients)
 
@@ -88,23 +86,23 @@ class Subgradients:
         return row if np.all(np.isfinite(row)) else None
 
     def _parts(self, row: np.ndarray) -> dict[str, np.ndarray]:
-        """The tensors of a row."""
+        """Return the tensors of a row."""
         return {name: row[span].reshape(self.shapes[name]) for name, span in self._spans.items()}
 
-    # What they are ---------------------------------------------------------------------------------
+    # Jumps --------------------------------------------------------------------------------------
 
     @property
     def jump(self) -> float:
-        """What is no jump of a gradient of size 1."""
+        """The smallest jump of a gradient of size 1."""
         return min(_JUMP * self.nearby.distance, _MAX_JUMP)
 
     def spread(self, tensor: str) -> tuple[np.ndarray, np.ndarray]:
-        """Of each of a tensor's elements the lowest and the highest that was seen, flat."""
+        """Return the lowest and highest number of each element of a tensor, flat."""
         span = self._spans[tensor]
         return self._samples.low[span], self._samples.high[span]
 
     def _kinked(self) -> np.ndarray:
-        """Of each element whether its gradient jumps."""
+        """Return which elements' gradients jump."""
         far, closer = self._far, self._closer
         apart = far.high - far.low
         jumps = apart > self.jump * np.maximum(np.abs(far.low), np.abs(far.high))
@@ -114,15 +112,17 @@ class Subgradients:
         return np.asarray(jumps & are_known & (closer.high - closer.low >= _STAYS * apart))
 
     def _sample_closer(self) -> None:
-        """Of what jumps, half of the gradients tell whether it stays; where nothing does, they are not asked for."""
+        """Sample the pairs closer to the kink, to tell jumps from slopes."""
         for moves in self._unrefined_moves:
             for part in (_CLOSER, -_CLOSER):
                 self._closer.add(self._sample_row(moves, part))
         self._unrefined_moves.clear()
 
     def all_kinked(self, tensor: str, elements: np.ndarray) -> bool | None:
-        """Whether the gradient jumps in all these elements of a tensor, which are moved alone, one after the other,
-        where nothing else shows it; None where too many would have to be."""
+        """Return whether all these elements jump; None if too many must be moved.
+
+        Elements that no pair shows to jump are moved alone, one after the other.
+        """
         for _ in range(_ALONE):
             smooth = elements[~self._kinked()[self._spans[tensor]][elements]]
             if not smooth.size:
@@ -137,8 +137,10 @@ class Subgradients:
         return None
 
     def _sample_randomly(self, count: int) -> bool:
-        """Ask in many directions of chance, once, if something jumps and few elements are in dispute: which of several
-        equal numbers is the middle one, moving each alone does not show."""
+        """Sample random directions, once, if few elements differ.
+
+        Moving each alone does not show which of several equal numbers is the median.
+        """
         if self._has_sampled_randomly or count > _FEW or not self._kinked().any():
             return False
         self._has_sampled_randomly = True
@@ -146,10 +148,10 @@ class Subgradients:
             self._sample_pair(self.nearby.random_direction())
         return True
 
-    # Who is among them -----------------------------------------------------------------------------
+    # Claims -------------------------------------------------------------------------------------
 
     def locate(self, claims: Arrays, rounds: int = MAX_ROUNDS) -> HullSide:
-        """Where a claim about some of the tensors lies, in those of their elements whose gradients jump."""
+        """Return whether a claim is inside, in its elements that jump."""
         key = tuple(part for name, claim in claims.items() for part in (name.encode(), claim.tobytes()))
         if key not in self._places:
             row, chosen = np.zeros(self._far.low.size), np.zeros(self._far.low.size, dtype=bool)
@@ -182,8 +184,7 @@ class Subgradients:
         return locate_in_hull(claim[chosen] / sizes, scaled(seen.rows), more, self.jump / 4, rounds)
 
     def _sample_extremes(self, *directions: np.ndarray) -> None:
-        """Ask in each direction and against it; and where what jumps between the two would gain most: a jump upwards
-        lies in it, one downwards against it; what is moved for itself, past a kink, counts by its sign."""
+        """Sample along directions, and where jumps between their ends gain most."""
         self._sample_along(self.nearby.random_direction())
         for row in directions:
             ahead, behind = self._sample_along(self._parts(row))
@@ -196,7 +197,7 @@ class Subgradients:
                 self._sample_along({name: sign for name, sign in signs.items() if name in self.nearby.intermediates})
 
     def _sample_along(self, direction: Arrays, is_straight: bool = False) -> Sequence[Arrays | None]:
-        """Ask in a direction and against it."""
+        """Sample at both ends of a direction."""
         moves = self.nearby.moves(direction, is_straight)
         sides = [self.nearby.gradients({name: part * m for name, m in moves.items()}) for part in (1.0, -1.0)]
         for side in sides:

@@ -1,8 +1,7 @@
-"""How a backward pass goes through its graph, told by the inputs' gradients: what wrong ways through it would give.
+"""Diagnosis of a backward pass that takes a wrong way through its graph.
 
-Classes that keep no gradients of intermediates show nothing of a pass but its end, and where they do show them, one
-disease looks like another at every tensor. So an engine is asked for a small graph as well, in which each way of going
-wrong has numbers of its own: what it does there is the name of what it does everywhere.
+A class that keeps no intermediate gradients shows only those of the inputs; in others, several wrong ways look
+alike at each tensor. So the engine also runs small graphs, on which each wrong way has numbers of its own.
 """
 
 from __future__ import annotations
@@ -14,15 +13,17 @@ from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.base import Engine
 from gradcheck.language.claim_kind import ClaimKind
 
-#: Of these a tensor's own contributions are proof already.
+#: Kinds that a tensor's own contributions prove.
 _CONCLUSIVE_KINDS = frozenset({"overwritten", "use_dropped", "counted_twice", "stale", "detached"})
 
 
 def explain_traversal(failures: PointFailures, engine: Engine) -> None:
-    """Tell of a pass that goes through the graph in a wrong way; all else follows from it. What has been found at
-    single tensors stays where it says the same, or where the engine does nothing of the kind in a small graph."""
+    """Blame a pass that takes a wrong way; all failures follow from it.
+
+    Diagnoses at single tensors stay if they name the same kind, or if the engine passes the small graphs.
+    """
     places = failures.failed_here((ClaimKind.GRADIENT,), engine.name)
-    places = places or failures.failed((ClaimKind.GRADIENT,), engine.name)  # where what is here has been excused
+    places = places or failures.failed((ClaimKind.GRADIENT,), engine.name)  # failures here were excused
     if all(failures.comparisons[place].consequence_of for place in places):
         return
     step = min(failures.comparisons[place].step for place in places)
@@ -48,7 +49,7 @@ def explain_traversal(failures: PointFailures, engine: Engine) -> None:
 
 
 def _find_traversal_fault(failures: PointFailures, engine: Engine, step: int, places: list[int]) -> Diagnosis | None:
-    """What the engine does in a small graph, as the case shows it where it does; else what the case alone shows."""
+    """Return the fault that small graphs show, or else the case."""
     causes = [failures.comparisons[place] for place in places if failures.comparisons[place].cause is not None]
     kinds = {d.kind for c in causes for d in c.diagnoses}
     is_told = bool(causes) and (all(map(_is_conclusive, causes)) or kinds == {"passed_on_early"})
@@ -68,7 +69,7 @@ def _is_conclusive(c: Comparison) -> bool:
 
 
 def _is_already_diagnosed(failures: PointFailures, places: list[int], found: Diagnosis) -> bool:
-    """Whether every cause that is known of these is this disease, which has been recognised there."""
+    """Return whether all known causes are this kind with confidence."""
     causes = [failures.comparisons[place] for place in places if failures.comparisons[place].cause is not None]
     return bool(causes) and all(
         any(d.kind == found.kind and d.confidence == "confirmed" for d in c.diagnoses) for c in causes
@@ -76,13 +77,13 @@ def _is_already_diagnosed(failures: PointFailures, places: list[int], found: Dia
 
 
 def _lead(failures: PointFailures, places: list[int]) -> int:
-    """The gradient that shows it: an input's, where one is wrong."""
+    """Return the place of the failure that shows it, an input's if possible."""
     inputs = [place for place in places if failures.comparisons[place].tensor in failures.context.case.inputs]
     return min(inputs or places)
 
 
 def _is_repeated_pass(flow: GradientFlow) -> bool:
-    """Whether an earlier pass went over the same graph, whatever has been forgotten since."""
+    """Return whether an earlier pass went over the same graph."""
     for step in reversed(flow.problem.case.steps[: flow.step]):
         if step.action == "forward":
             return False

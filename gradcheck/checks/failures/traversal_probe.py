@@ -1,8 +1,7 @@
-"""Which wrong way through a graph an engine goes: of a case, by the gradients of its inputs, or of small graphs of
-single numbers, on which every way that is known gives something else.
+"""Probes of a backward pass: the wrong way that explains its gradients.
 
-The small graphs are asked more than once: an engine whose classes keep operands in a set takes them in another order
-each time, and what would be chance in its answers is one disease in some order each time.
+A probe is the case, by its inputs' gradients, or one of two small graphs of single numbers, on which known ways
+differ. Small graphs run more than once: a class that keeps operands in a set takes them in another order each time.
 """
 
 from __future__ import annotations
@@ -40,29 +39,26 @@ from gradcheck.facts import fact
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import literal_problem
 
-#: The cause of all that goes wrong in a backward pass as a whole.
+#: The cause that a wrong pass is.
 BACKWARD_PASS = Cause(fact("the_backward_pass"), fact("goes_wrong_through_graph"))
-#: Graphs in which every tensor but two is used again, and one a third time: of two uses, what is passed on at each
-#: arrival is what comes of counting one of them twice, and what is passed on at the first what comes of dropping one.
-#: Sums come last, whose operands may share an array; and of two operands, one of which is made of the other, either
-#: stands first, for one may be met too early. A second graph, since on any one some two ways happen to agree, or one
-#: happens to be right.
+#: Every tensor but two is used again, one a third time: of two uses, some ways look alike. Sums come last: their
+#: operands may share an array. If one operand is made of the other, either stands first. On any one graph some two
+#: ways agree, hence the second.
 _INPUTS = {"a": 1.5, "b": -2.0}
 _GRAPHS = (
     {"c": "a * b", "d": "c * a", "e": "d * c", "f": "d + e", "g": "f + a"},
     {"c": "b * a", "d": "c + b", "e": "b + d", "f": "c * e"},
 )
-#: As what its numbers are given, and whether an incoming gradient is: what cannot be asked in one form is in the next,
-#: and what has no name where a total gives the incoming gradient, where a pass begins at the root.
+#: The dimensions of the numbers, and whether a cotangent is given. Later forms serve engines that fail in the first.
 _FORMS = ((1, True), (0, False), (2, True))
-#: How often that is asked of an engine at each point.
+#: Runs at each point.
 _TIMES = 2
 
 Gradients = dict[str, np.ndarray | None]
 
 
 class _Observation(NamedTuple):
-    """What an engine had for the inputs after one pass; `held` is what earlier passes started from."""
+    """The inputs' gradients after one pass over a graph."""
 
     flow: GradientFlow
     graph: TraversedGraph
@@ -75,7 +71,7 @@ class _Observation(NamedTuple):
         return self.fits({self.flow.tensors[name]: gradient for name, gradient in followed.expected.items()})
 
     def fits(self, totals: Totals) -> bool:
-        """Whether this is what the inputs have."""
+        """Return whether the inputs have these gradients."""
         tensors = [(name, self.flow.tensors[name]) for name in self.inputs]
         return all(
             _same(self.gradients.get(name), totals.get(tensor, np.zeros_like(tensor.data)))
@@ -84,20 +80,19 @@ class _Observation(NamedTuple):
         )
 
 
-#: What was seen at one point: of the case, or of each small graph.
+#: The observations at one point: of the case, or of each small graph.
 _Observations = tuple[_Observation, ...]
 
 
 def diagnose_case(points: Points, point: Point, engine: Engine, step: int) -> Diagnosis | None:
-    """The wrong pass that gives what the engine has at this point and at those nearby; None where there is none."""
+    """Return the wrong pass that explains the case's inputs here and nearby."""
     near = [points.nearby_point(point, number) for number in range(MORE_POINTS + 1)]
     seen = [(_observe(one.problem, one.evaluation(engine), step),) for one in near]
     return None if seen[0][0].is_right else _match_fault(seen)
 
 
 def diagnose_small_graphs(engine: Engine, reference: Engine, passes: int = 1) -> Diagnosis | None:
-    """The wrong pass that gives what the engine has for the small graphs, after so many; None where it is right there,
-    or where no known one gives that."""
+    """Return the wrong pass that explains the small graphs; None if none does."""
     for form in _FORMS:
         try:
             seen = _observe_small_graphs(engine, reference, passes, form)
@@ -112,7 +107,7 @@ def diagnose_small_graphs(engine: Engine, reference: Engine, passes: int = 1) ->
 
 
 def is_right_on_small_graph(engine: Engine, reference: Engine) -> bool:
-    """Whether it is; True where it cannot be asked."""
+    """Return whether an engine is right on the small graphs, if it runs them."""
     for form in _FORMS:
         with suppress(*COMPUTATION_ERRORS):
             return _is_right(_observe_small_graphs(engine, reference, 1, form))
@@ -122,9 +117,9 @@ def is_right_on_small_graph(engine: Engine, reference: Engine) -> bool:
 def separate_by_small_graphs(
     diagnoses: tuple[Diagnosis, ...], engine: Engine, reference: Engine
 ) -> tuple[Diagnosis, ...]:
-    """Return the one of `overwritten` and `use_dropped` that the small graphs show, if a tensor shows both.
+    """Return one of `overwritten` and `use_dropped`, if a tensor shows both.
 
-    Of two uses, one that is overwritten leaves the same as one that is dropped. Of three uses it does not.
+    Two uses leave the same of both; the small graphs have a tensor with three.
     """
     kinds = {diagnosis.kind for diagnosis in diagnoses}
     if not kinds >= {"overwritten", "use_dropped"} or is_right_on_small_graph(engine, reference):
@@ -144,7 +139,7 @@ def _is_right(seen: Sequence[_Observations]) -> bool:
 def _observe_small_graphs(
     engine: Engine, reference: Engine, passes: int, form: tuple[int, bool]
 ) -> list[_Observations]:
-    """What the engine makes of them, at several points and more than once. Raises what is in CANNOT."""
+    """Return the observations at several points, several times each."""
     problems = _small_graphs(passes, own_dtype(engine), form)
     return list(zip(*(_observe_graph(problem, engine, reference, passes) for problem in problems), strict=True))
 
@@ -158,7 +153,7 @@ def _observe_graph(problem: Problem, engine: Engine, reference: Engine, passes: 
 
 @lru_cache
 def _small_graphs(passes: int, dtype: str | None, form: tuple[int, bool]) -> tuple[Problem, ...]:
-    """In a form: of how many dimensions the numbers are, and whether an incoming gradient is given."""
+    """Return the small graphs in a form (see _FORMS)."""
     dimensions, is_given = form
     inputs = {name: np.full((1,) * dimensions, number).tolist() for name, number in _INPUTS.items()}
     incoming = np.ones((1,) * dimensions).tolist() if is_given else None
@@ -168,9 +163,11 @@ def _small_graphs(passes: int, dtype: str | None, form: tuple[int, bool]) -> tup
 
 
 def _match_fault(seen: Sequence[_Observations], *, in_any_order: bool = False) -> Diagnosis | None:
-    """The first that gives all that was seen: with operands as they are written, then the other way round; or, in any
-    order, with an order for each. By recursion, the first to arrive is the last of the other way round, so that what
-    overwrites may look like what passes on the first alone: what is as written is likelier."""
+    """Return the first fault that explains all observations.
+
+    Operands are taken as written, then reversed; or, `in_any_order`, in any order for each observation. Written
+    order comes first: reversed recursion makes overwriting look like keeping the first.
+    """
     for order in (None,) if in_any_order else (AS_WRITTEN, REVERSED):
         for wrong in TRAVERSAL_FAULTS:
             is_asked = wrong.in_any_order or not in_any_order
@@ -180,8 +177,10 @@ def _match_fault(seen: Sequence[_Observations], *, in_any_order: bool = False) -
 
 
 def _explains(wrong: TraversalFault, point: _Observations, order: int | None) -> bool:
-    """Whether one of its passes gives all that was seen there, in this order of operands or, of None, in one for each.
-    Where a pass begins at a total that is made of its root, another may show than where it begins at the root."""
+    """Return whether one pass of a fault explains all observations at a point.
+
+    `order` is of operands; None allows another one for each observation.
+    """
     return any(
         all(
             any(map(one.fits, run_in_orders(one.graph, run, one.graph.operand_orders() if order is None else [order])))
@@ -192,7 +191,7 @@ def _explains(wrong: TraversalFault, point: _Observations, order: int | None) ->
 
 
 def _observe(problem: Problem, evaluation: Evaluation, step: int) -> _Observation:
-    """Raises LookupError where the engine has not come so far."""
+    """Observe the inputs' gradients. Raises LookupError for a missing step."""
     flow = GradientFlow(problem, step)
     roots, seeds = flow.roots_and_seeds()
     graph = TraversedGraph(
@@ -203,7 +202,7 @@ def _observe(problem: Problem, evaluation: Evaluation, step: int) -> _Observatio
 
 
 def _earlier_starts(flow: GradientFlow) -> Iterator[Totals]:
-    """Where the passes just before started that went over the same graph, and were not forgotten."""
+    """Yield the starts of the passes just before over the same graph."""
     problem, first = flow.problem, flow.step
     while first and problem.case.steps[first - 1].action == "backward":
         first -= 1

@@ -1,4 +1,4 @@
-"""Formulas, checks and steps of a derivation that cannot be computed: which part, and of which operands."""
+"""Claims that cannot be computed: the failing part and its operands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gradcheck.language.expr.parser import parse_with_spans
 
 
 def explain_uncomputable_claims(context: Context) -> None:
-    """Say of each claim that cannot be computed where in it, and in the case's own names why."""
+    """Add to each uncomputable claim its failing part."""
     for place, c in enumerate(context.found):
         if c.status == "failed" and c.formula and c.mismatch is not None and c.mismatch.kind == "claim_raised":
             context.found[place] = _with_failing_part(context, c)
@@ -42,7 +42,7 @@ def _with_failing_part(context: Context, c: Comparison) -> Comparison:
 
 
 def _find_failing_part(case: Case, step: str, expr: Expr, scope: Scope) -> UncomputablePart | None:
-    """The part that cannot be computed, in a step of the derivation where that is where it is."""
+    """Return the part that fails, inside the derivation step that holds it."""
     found = evaluate_by_parts(step, expr, scope, NUMPY, scope.gradients)
     while isinstance(found, UncomputablePart) and isinstance(found.part, Name) and found.part.name in case.let:
         step = found.part.name

@@ -1,5 +1,7 @@
-"""A graph that cannot be computed, or a backward pass that cannot begin: where, of which operands, and what may have
-been meant. It is then the file that is wrong, and no engine."""
+"""Graphs that cannot be computed, and passes that cannot begin.
+
+The file is wrong then, and no engine: its failing part, its operands and a repair are reported.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +30,19 @@ from gradcheck.language.expr.parser import parse_with_spans
 from gradcheck.language.expr.traverse import free_names, postorder, with_children
 from gradcheck.language.problem import Problem
 
-#: Kinds of errors that an edit of the graph may mend.
+#: Errors that an edit of the graph may mend.
 _REPAIRABLE = ("shape_mismatch", "bad_argument", "dtype_mismatch")
-#: Ops whose last operand is integers: labels, indices.
+#: Ops whose last operand is integers: labels or indices.
 _INDEXED = frozenset(
     ["cross_entropy", "nll_loss", "getitem", "gather", "index_select", "embedding", "take", "scatter", "one_hot"]
 )
-#: Of more operands, none is described.
+#: The most operands in a description.
 _MOST_OPERANDS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class UncomputablePart:
-    """The part of a graph's entry that cannot be computed, its operands' values in order, and why."""
+    """A part of an entry that cannot be computed, its operands, and the error."""
 
     entry: str
     part: Expr
@@ -49,7 +51,7 @@ class UncomputablePart:
 
 
 def explain_uncomputable_graph(context: Context) -> None:
-    """Say of what every engine refuses why, in the case's own names; other errors stay as they are."""
+    """Explain errors that every engine raises in the case's own names."""
     forward = [error for error in context.errors if _kind(error) == "forward_raised"]
     if forward and _is_raised_by_all(context, forward):
         _explain_forward(context, forward)
@@ -62,13 +64,13 @@ def _kind(error: Failure) -> str:
 
 
 def _is_raised_by_all(context: Context, errors: list[Failure]) -> bool:
-    """Whether every engine refuses the graph: each error names those that raise it."""
+    """Return whether every engine raises one of these errors."""
     refusing = {engine for error in errors for engine in error.message["engines"]}
     return refusing >= {engine.name for engine in context.engines.all}
 
 
 def _explain_forward(context: Context, errors: list[Failure]) -> None:
-    """One error for all engines; that they call it by other names is no further failure."""
+    """Replace the engines' forward errors by one, for all of them."""
     problem = context.points.own.problem
     first = errors[0]
     entry = first.message["what"]["entry"]
@@ -85,7 +87,7 @@ def _explain_forward(context: Context, errors: list[Failure]) -> None:
 
 
 def _own_words(context: Context, step: int = 0) -> tuple[tuple[str, str], ...]:
-    """What other engines than our own say of it."""
+    """Return the messages of all engines but the core."""
     found: list[tuple[str, str]] = []
     for name, evaluation in context.points.own.evaluations().items():
         raised = evaluation.states[step].error if step < len(evaluation.states) else evaluation.error
@@ -95,14 +97,14 @@ def _own_words(context: Context, step: int = 0) -> tuple[tuple[str, str], ...]:
 
 
 def _numpy_message(error: TensorError) -> tuple[tuple[str, str], ...]:
-    """What NumPy says of it, where that is not what we say: of shapes it speaks as we do."""
+    """Return NumPy's message, unless it is about shapes, as ours are."""
     cause = error.__cause__
     is_its = isinstance(cause, (np.linalg.LinAlgError, IndexError)) and not isinstance(cause, GradcheckError)
     return (("NumPy", exception_text(cause)),) if is_its and cause is not None else ()
 
 
 def _part_of(claim: Claim, part: Expr) -> tuple[Place, str]:
-    """Where a part of an entry begins, and its text, where that stands in the file as it is."""
+    """Return where a part of an entry begins, and its text if it is verbatim."""
     root, known = parse_with_spans(claim.text)
     same = (known.get(id(node)) for node in postorder(root) if node == part and node.at == part.at)
     start, end = next((span for span in same if span is not None), (part.at, part.at))
@@ -115,7 +117,7 @@ def _part_of(claim: Claim, part: Expr) -> tuple[Place, str]:
 
 
 def find_uncomputable_part(problem: Problem, engine: DefineByRun | None = None) -> UncomputablePart | None:
-    """The first part that cannot be computed, by an engine or by NumPy; None where all can."""
+    """Return the first part that an engine, or NumPy, cannot compute."""
     names = problem.environment()
     if engine is not None:
         leaves = {**problem.inputs, **problem.constants}
@@ -134,8 +136,10 @@ def find_uncomputable_part(problem: Problem, engine: DefineByRun | None = None) 
 def evaluate_by_parts(
     entry: str, expr: Expr, names: Mapping[str, Any], host: Host, gradients: Mapping[str, Any] | None = None
 ) -> UncomputablePart | tuple[Any] | None:
-    """The first part of an expression that cannot be computed; else its value. None where it is no expression at all,
-    as with a name that means nothing."""
+    """Return the first part that fails, or the value in a tuple.
+
+    None if the expression is invalid, as with an unknown name.
+    """
     known: dict[int, Any] = {}
     for node in postorder(expr):
         operands = tuple(known[id(child)] for child in node.children)
@@ -163,7 +167,7 @@ def _plain(value: Any, engine: DefineByRun | None) -> Any:
 
 
 def _uncomputable_in_reference(context: Context) -> UncomputablePart | None:
-    """What the reference refuses, and NumPy would not."""
+    """Return the part that the reference cannot compute, and NumPy can."""
     reference = context.engines.reference
     if not isinstance(reference, DefineByRun):
         return None
@@ -182,7 +186,7 @@ def _uncomputable_in_reference(context: Context) -> UncomputablePart | None:
 
 
 def describe(problem: Problem, refusal: UncomputablePart) -> tuple[Fact, Hint]:
-    """A refusal as a fact, with what may have been meant; and that as an edit of the file, if it is known."""
+    """Return an uncomputable part as a fact, and its repair as a hint."""
     case, part = problem.case, refusal.part
     wrong_kind = _constants_of_wrong_dtype(problem, refusal)
     meant = None
@@ -198,8 +202,7 @@ def describe(problem: Problem, refusal: UncomputablePart) -> tuple[Fact, Hint]:
 def uncomputable_fact(
     refusal: UncomputablePart, wrong_kind: Mapping[str, tuple[str, ...]] | None = None, meant: GraphRepair | None = None
 ) -> Fact:
-    """What is refused, of which operands, and why; which of them hold numbers of the wrong kind, and what may have been
-    meant."""
+    """Return what fails, of which operands, and why; with dtypes and a repair."""
     kinds = wrong_kind or {}
     part, error = refusal.part, refusal.error
     pairs = zip(part.children, refusal.operands, strict=True)
@@ -226,7 +229,7 @@ def uncomputable_fact(
 
 
 def _source_text(case: Case, name: str) -> tuple[str, Place]:
-    """The text of an entry or a leaf in the file, and where; no text where the file has it otherwise."""
+    """Return the text and place of an entry or leaf; "" if not verbatim."""
     claim = case.graph.get(name)
     if claim is not None:
         return claim.text if claim.is_verbatim else "", claim.place
@@ -235,8 +238,7 @@ def _source_text(case: Case, name: str) -> tuple[str, Place]:
 
 
 def _constants_of_wrong_dtype(problem: Problem, refusal: UncomputablePart) -> dict[str, tuple[str, ...]]:
-    """Constants that hold integers where floating numbers are needed, or the other way round: those that the operands
-    come from."""
+    """Return the operands' constants with integers for floats, or vice versa."""
     kinds: dict[str, tuple[str, ...]] = {"integers": (), "floats": ()}
     if refusal.error.kind != "dtype_mismatch":
         return kinds
@@ -258,7 +260,7 @@ def _constants_of_wrong_dtype(problem: Problem, refusal: UncomputablePart) -> di
 
 
 def _explain_step_error(context: Context, error: Failure) -> Failure:
-    """The error of a backward pass that no engine can begin, in our own words."""
+    """Return the error of a pass that no engine can begin, in own words."""
     message = error.message
     if message.kind != "in_engines" or message["what"].kind != "step_raised" or message["what"]["asked"]:
         return error
@@ -273,7 +275,7 @@ def _explain_step_error(context: Context, error: Failure) -> Failure:
 
 
 def _why_pass_cannot_start(context: Context, step: Step, number: int, kind: str) -> Fact | None:
-    """Why a backward pass cannot begin; None where the core would not say so."""
+    """Return why a pass cannot begin; None if the core raises another error."""
     own = context.points.own
     steps = len(context.case.steps)
     if kind == "non_scalar_backward":

@@ -1,7 +1,7 @@
-"""Which step of a derivation is wrong first, and the formulas that are wrong only because of it.
+"""Wrong steps of a derivation, and the formulas that only they make wrong.
 
-A step (`let`) is the gradient of some tensor, whatever it is called. If formulas that fail are right as soon as the
-tensor's true gradient stands in its place, the step is the cause and they are consequences.
+A step (`let`) is the gradient of some tensor, whatever its name. If failing formulas become right with that
+gradient in its place, the step is their cause.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.expr.nodes import Gradient
 from gradcheck.language.expr.parser import parse
 
-#: So many steps of one case are told, and so many tensors are looked at for each.
+#: The most steps that are reported, and tensors tried for each.
 MAX_STEPS, MOST_TENSORS = 3, 24
-#: What is put around a tensor's name for its gradient's: `dZ2`, `grad_Z`, `Zbar`, `dL_dZ`.
+#: Affixes of a tensor's name in its gradient's: `dZ2`, `grad_Z`, `Zbar`, `dL_dZ`.
 _GRADIENT_AFFIXES = frozenset(
     ("d", "g", "grad", "gradient", "delta", "dl_d", "dloss_d", "dj_d", "de_d", "dl", "bar", "adj", "δ", "∂")
 )
@@ -36,8 +36,10 @@ _GRADIENT_AFFIXES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class WrongStep:
-    """A step that should be a tensor's gradient, and the formulas that are right once it is: by tensor and text.
-    `beside` are other steps that must be right for that, too."""
+    """A step that should be a tensor's gradient, and formulas that it fixes.
+
+    Formulas are tensors and texts. `beside` are other steps that must be right, too.
+    """
 
     name: str
     tensor: str
@@ -46,7 +48,7 @@ class WrongStep:
 
 
 def blame_steps(context: Context, points: ExplanationPoints) -> None:
-    """Add a comparison for each step that is wrong, as the cause of the formulas that follow from it."""
+    """Add a comparison for each wrong step, as its formulas' cause."""
     case = context.case
     if not case.let or case.is_expected_to_fail or not context.points.own.is_complete:
         return
@@ -64,7 +66,7 @@ def blame_steps(context: Context, points: ExplanationPoints) -> None:
 
 
 def _mark_consequences(context: Context, mended: Sequence[tuple[str, str]], origin: Fact) -> None:
-    """These formulas would be right but for the step."""
+    """Mark formulas as consequences of a step."""
 
     def is_one(c: Comparison) -> bool:
         return c.what is ClaimKind.FORMULA and c.status == "failed" and (c.tensor, c.formula) in mended
@@ -73,15 +75,14 @@ def _mark_consequences(context: Context, mended: Sequence[tuple[str, str]], orig
 
 
 def claims_at(context: Context, points: ExplanationPoints) -> list[StepClaims]:
-    """The claims where a derivation is looked at again: the case's own numbers, what is the same in every run, and what
-    else the run looked at."""
+    """Return the claims at the run's points and the seed-independent ones."""
     of_run = points.points_of_run()
     listed = dict.fromkeys((*of_run[:1], *points.seed_independent(), *of_run))
     return [StepClaims(p, p.last_step, context.options.tolerance) for p in listed]
 
 
 def wrong_steps(case: Case, failed: set[tuple[str, str]], claims: Sequence[StepClaims]) -> Iterator[WrongStep]:
-    """The steps that are wrong, in the file's order; each is looked for with those before it mended."""
+    """Yield the wrong steps in the file's order, each with earlier ones fixed."""
     formulas = [(name, claim) for name, listed in case.formulas.items() for claim in listed]
     waiting = [(name, claim) for name, claim in formulas if (name, claim.text) in failed]
     let = dict(case.let)
@@ -99,7 +100,7 @@ def wrong_steps(case: Case, failed: set[tuple[str, str]], claims: Sequence[StepC
 def _first_wrong_step(
     case: Case, let: Mapping[str, Claim], waiting: Sequence[tuple[str, Claim]], claims: Sequence[StepClaims]
 ) -> WrongStep | None:
-    """The first step with which some formulas become right."""
+    """Return the first step that makes some formulas right."""
     scopes = [scope_with_steps(case, let, one) for one in claims]
     for step in let:
         using = [(name, claim) for name, claim in waiting if step in case.let_steps_of(claim.expr)]
@@ -115,8 +116,10 @@ def _first_wrong_step(
 def _with_wrong_steps_before(
     case: Case, let: Mapping[str, Claim], found: WrongStep, claims: Sequence[StepClaims]
 ) -> tuple[WrongStep, ...]:
-    """The step that was found, and those before it that are wrong by themselves, too: it may make up for them. They are
-    known by what they are called."""
+    """Return a step and wrong ones before it, which it may make up for.
+
+    Those are known by their names.
+    """
     right = dict(let)
     before: list[WrongStep] = []
     for step in case.let_steps_of(let[found.name].expr):
@@ -131,19 +134,21 @@ def _with_wrong_steps_before(
 
 
 def _is_named_for(step: str, tensor: str) -> bool:
-    """Whether a step has the name of a tensor's gradient: `dZ2`, `grad_Z2`, `Z2_bar`."""
+    """Return whether a step is named for a tensor's gradient: `dZ2`, `grad_Z2`."""
     rest = step.removesuffix(tensor) if step.endswith(tensor) else step.removeprefix(tensor)
     return rest != step and rest.strip("_").lower() in _GRADIENT_AFFIXES
 
 
 def scope_with_steps(case: Case, let: Mapping[str, Claim], claims: StepClaims) -> Scope:
-    """What names stand for, with other steps."""
+    """Return the scope of claims with other steps."""
     return claims.point.with_claims(replace(case, let=dict(let))).scope(claims.step)
 
 
 def _tensors(step: str, scopes: Sequence[Scope]) -> list[str]:
-    """The tensors whose gradient the step may be meant to be, as their shapes and names have it, and is not; of a step
-    that cannot be computed, all."""
+    """Return the tensors whose gradient a step may mean, by shape and name.
+
+    All, for a step that cannot be computed.
+    """
     known = scopes[0].gradients
     fitting = [name for name in known if _may_be(step, name, scopes) and not _is_gradient(step, name, scopes)]
     ranked = sorted(fitting, key=lambda name: (not _is_named_for(step, name), name not in step, -len(name)))
@@ -166,7 +171,10 @@ def _value(step: str, scope: Scope) -> object:
 
 
 def _differs_from_gradient(step: str, tensor: str, scopes: Sequence[Scope]) -> bool:
-    """Whether a step is not a tensor's gradient at most points: at a few it may overflow, or torch bound a number."""
+    """Return whether a step is no gradient of a tensor at most points.
+
+    At a few, numbers may overflow.
+    """
     off = [not any(_is_gradient(step, tensor, [one], turned=turned) for turned in (False, True)) for one in scopes]
     return 2 * sum(off) > len(off)
 
@@ -180,7 +188,7 @@ def _is_gradient(step: str, tensor: str, scopes: Sequence[Scope], *, turned: boo
 
 
 def is_right_everywhere(name: str, claim: Claim, scopes: Sequence[Scope]) -> bool:
-    """Whether a formula comes to its tensor's gradient everywhere."""
+    """Return whether a formula gives its tensor's gradient everywhere."""
     try:
         return all(_agree(scope.array_of(claim.expr), scope.gradients[name]) for scope in scopes)
     except (GradcheckError, KeyError):
@@ -192,7 +200,7 @@ def _agree(value: object, gradient: np.ndarray) -> bool:
 
 
 def _shown(found: WrongStep, step: Claim, claims: Sequence[StepClaims]) -> Comparison | None:
-    """The first comparison at which the step fails, of those that are kept."""
+    """Return the first comparison that is kept in which a step fails."""
     for one in claims:
         if one.point.trial is not None or one is claims[0]:
             compared = check_formula(one, found.tensor, step)
@@ -201,16 +209,16 @@ def _shown(found: WrongStep, step: Claim, claims: Sequence[StepClaims]) -> Compa
     return None
 
 
-# What is to be explained ---------------------------------------------------------------------------------
+# Formulas to explain -----------------------------------------------------------------------------------
 
 
 def is_about_step(c: Comparison) -> bool:
-    """Whether a comparison is about a step that is wrong."""
+    """Return whether a comparison is about a wrong step."""
     return c.cause is not None and c.cause.origin.kind == "step"
 
 
 def with_missing_factor(cause: Cause | None, diagnoses: Sequence[Diagnosis]) -> Cause | None:
-    """The cause that a step is, with the factor that is missing there, if that is all."""
+    """Return a step's cause with the missing factor, if that is all."""
     if cause is None or cause.origin.kind != "step":
         return cause
     factor = next((d.message for d in diagnoses if d.message.kind == "off_by_sizes"), None)
@@ -221,8 +229,10 @@ def with_missing_factor(cause: Cause | None, diagnoses: Sequence[Diagnosis]) -> 
 
 
 def case_with_fixed_steps(context: Context, c: Comparison) -> Case:
-    """The case with the wrong steps that stand before what a comparison is about as the gradients that they are meant
-    to be: else what is told of a formula would make up for a step that is mended, too."""
+    """Return the case with the wrong steps before a comparison's fixed.
+
+    A suggestion must not make up for another step's mistake.
+    """
     case, right = context.case, {}
     for other in context.found:
         if is_about_step(other) and other.cause is not None:
@@ -236,7 +246,7 @@ def case_with_fixed_steps(context: Context, c: Comparison) -> Case:
 
 
 def _intended_step(c: Comparison) -> Claim:
-    """What a wrong step should be: the gradient of a tensor, or what it is without a slip."""
+    """Return what a wrong step should be."""
     if c.reference == MEANT:
         text = c.diagnoses[0].formula
         return Claim(text, parse(text))
@@ -244,7 +254,7 @@ def _intended_step(c: Comparison) -> Claim:
 
 
 def claim_of(case: Case, c: Comparison) -> Claim | None:
-    """The formula, or the step of a derivation, that a comparison is about."""
+    """Return the formula or step that a comparison is about."""
     if is_about_step(c):
         assert c.cause is not None
         return case.let[c.cause.origin["name"]]
@@ -252,8 +262,7 @@ def claim_of(case: Case, c: Comparison) -> Claim | None:
 
 
 def wrong_formulas(context: Context) -> list[tuple[int, Comparison, Claim]]:
-    """Each formula that failed and is to be explained, and each step of a derivation, once, in the file's order: with
-    the first comparison that shows it, and the place of that."""
+    """Return formulas and steps to explain, with first failure and place."""
     case = context.case
     found: dict[int, tuple[int, Comparison, Claim]] = {}
     for place, c in enumerate(context.found):
@@ -266,12 +275,12 @@ def wrong_formulas(context: Context) -> list[tuple[int, Comparison, Claim]]:
 
 
 def needs_explanation(c: Comparison) -> bool:
-    """Whether a formula is to be explained: not if it is a consequence, or right."""
+    """Return whether a formula is wrong by itself."""
     return c.consequence_of is None and not is_formula_supported(c.verdict)
 
 
 def is_formula_supported(verdict: Fact | None) -> bool:
-    """Whether a verdict on a formula sides with it: it is the reference that is wrong."""
+    """Return whether a verdict blames the reference, not the formula."""
     if verdict is None:
         return False
     formula = fact("the_formula")

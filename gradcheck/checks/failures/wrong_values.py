@@ -1,5 +1,4 @@
-"""A value that is wrong in the forward pass already, or an error that is raised there, from which everything else may
-follow: where, and why."""
+"""Wrong values and errors in the forward pass: where, and why."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from gradcheck.language.expr.nodes import Call, Name
 
 
 def has_wrong_values(failures: PointFailures, engine: Engine) -> bool:
-    """Tell of the first wrong value, from which everything else may follow; whether there is one."""
+    """Blame the first wrong value of an engine, if any, for all failures."""
     places = failures.failed((ClaimKind.VALUE,), engine.name)
     if not places:
         return False
@@ -44,8 +43,10 @@ def has_wrong_values(failures: PointFailures, engine: Engine) -> bool:
 
 
 def has_forward_error(failures: PointFailures, engine: Engine) -> bool:
-    """Tell of the op that raises an error in the forward pass, which ends it, or of one whose wrong value another
-    cannot take; whether there is such an error."""
+    """Blame the op behind an error in the forward pass, if there is one.
+
+    The op raises it, or has a wrong value that a later op rejects.
+    """
     evaluation = failures.point.evaluation(engine)
     places = failures.failed((ClaimKind.RAISES,), engine.name)
     if evaluation.states or not evaluation.failed_at or not places:
@@ -55,13 +56,15 @@ def has_forward_error(failures: PointFailures, engine: Engine) -> bool:
     return True
 
 
-#: Whether an op alone goes wrong in an engine.
+#: Whether an op alone fails in an engine.
 _OpTest = Callable[[PointFailures, Engine, Application], bool]
 
 
 def _blame(failures: PointFailures, engine: Engine, lead: int, tensor: str, *tests: _OpTest) -> Cause:
-    """The op that goes wrong alone, by the first test that finds one; else the entry. A wrong value may be that of an
-    earlier entry, where there is another test."""
+    """Blame the op that fails alone, by the first test that finds one.
+
+    With a second test, the op of an earlier entry may be found; without any, the entry is blamed.
+    """
     owner = tensor.partition("[")[0]
     for test in tests:
         for number, application in enumerate(failures.point.applications):
@@ -78,7 +81,7 @@ def _what(test: _OpTest) -> Fact:
 
 
 def _blame_op(failures: PointFailures, engine: Engine, lead: int, number: int, test: _OpTest) -> Cause:
-    """An op that goes wrong, or what it is made of and does."""
+    """Blame an op, or the part of it that fails."""
     application = failures.point.applications[number]
     made = op_parts(failures, engine, application)
     inner = next((part for part in made.called if test(failures, engine, part)), None)
@@ -95,7 +98,7 @@ def _blame_op(failures: PointFailures, engine: Engine, lead: int, number: int, t
 def _run_alone(
     failures: PointFailures, engine: Engine, application: Application
 ) -> tuple[OpRun, list[np.ndarray]] | None:
-    """Return an op's run alone in an engine, and its results; None where that is impossible."""
+    """Run an op alone in an engine; None if that is impossible."""
     if not isinstance(engine, DefineByRun):
         return None
     alone = replace(application, recorded=None, shared=False)
@@ -128,7 +131,7 @@ def _is_wrong(failures: PointFailures, engine: Engine, application: Application)
 
 
 def _entry(failures: PointFailures, tensor: str) -> Fact:
-    """`tanh at h` for an entry that is one op of names; otherwise the entry."""
+    """Return the origin of a wrong entry: its op, if it is one op of names."""
     claim = failures.context.case.graph.get(tensor.partition("[")[0])
     if claim is not None and isinstance(claim.expr, Call) and all(isinstance(c, Name) for c in claim.expr.args):
         return fact("op_at", op=claim.expr.op, entry=tensor)
