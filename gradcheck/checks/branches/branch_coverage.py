@@ -1,4 +1,4 @@
-"""Branch coverage: which sides of which comparisons some point of a case is on, and numbers for the others."""
+"""Branch coverage: sides that a case's points visit, and points for others."""
 
 from __future__ import annotations
 
@@ -25,33 +25,31 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
 
-#: Comparisons beyond these are not searched for their other sides; searches begin at so many points.
+#: The most comparisons that are searched, and points from which each search starts.
 _MOST_SITES, _STARTS = 64, 3
-#: What may treat numbers that tie as equal, each by itself.
+#: Ops whose outcome at ties may differ from both sides.
 _TYING = EQUALITY_OPS | {"ge", "le"}
-#: What comes out otherwise where neither is larger.
+#: Ops with another outcome at equality.
 _EDGED = frozenset(("gt", "ge", "lt", "le", "sign", "sgn"))
 
 
 class BranchCoverage:
-    """The sides that were visited, growing with each point."""
+    """The visited sides, which grow with each point."""
 
     def __init__(self, case: Case, settled: Collection[str] = ()) -> None:
-        """`settled` are formulas and steps that hold on all sides of their comparisons, but not where two numbers are
-        equal: of these, proofs know nothing."""
+        """Take formulas and steps that proofs have `settled`, but for ties."""
         self._owners, self._case, self._graph, self._decided = branching_owners(case), case, case.graph, settled
         self.kink_points: list[Point] = []
         self._visited: dict[BranchSite, set[int]] = {}
-        self._guards: dict[BranchSite, bool] = {}  # whether a comparison only guards against a division by 0
-        self._observed: dict[BranchSite, set[int]] = {}  # of what claims state: the sides that have shown
+        self._guards: dict[BranchSite, bool] = {}  # whether a comparison only guards a division
+        self._observed: dict[BranchSite, set[int]] = {}  # of claims' comparisons: the sides that mattered
         self._points: list[Point] = []
 
     def visit(self, points: Sequence[Point], goal: tuple[BranchSite, int] | None = None) -> bool:
-        """Note on which sides these are; whether the last of them tells right from wrong there, on the side for which
-        it was looked for: where others compute the graph, numbers need not be equal that are by the core.
+        """Note the sides of points; return if the last is informative on its goal.
 
-        One that does not, for its gradients are 0, counts only for the side for which it was looked for, of whatever
-        compares the same.
+        A point whose gradients are 0 is not. It counts for its goal's side only. The reference may round numbers
+        apart that are equal in the core, so the goal is checked.
         """
         if not self._owners:
             return True
@@ -59,7 +57,7 @@ class BranchCoverage:
         for point in points:
             try:
                 margins = self._margins(point)
-            except GradcheckError:  # the reference may take what the core does not
+            except GradcheckError:  # only the reference can compute it
                 continue
             self._points.append(point)
             telling = self._has_usual_sizes(point) and is_informative(point) and not point.may_be_off_by_rounding
@@ -83,7 +81,7 @@ class BranchCoverage:
         return telling and is_there and is_shown
 
     def _learn_guards(self, margins: Mapping[BranchSite, Margin]) -> None:
-        """By the first point at which that can be told: not where what is guarded is 0, or everything is tiny."""
+        """Learn guards at the first point that decides: not for 0 or tiny numbers."""
         for site, margin in margins.items():
             if site not in self._guards and np.all(margin.scale > 0):
                 self._guards[site] = margin.is_guard
@@ -99,11 +97,11 @@ class BranchCoverage:
                 self._observed.setdefault(site, set()).update(shown)
 
     def is_visited(self, site: BranchSite, side: int) -> bool:
-        """Whether some point is on this side, whatever it shows there; of an edge nobody asks."""
+        """Return whether a point is on this side; edges always count as visited."""
         return side in self._visited.get(site, {side}) or (side == 0 and site.op not in EQUALITY_OPS)
 
     def is_unobserved(self, site: BranchSite, side: int) -> bool:
-        """Whether this side has never shown, where another has: what was compared there did not matter."""
+        """Return whether this side has never mattered, while another has."""
         shown = self._observed.get(site, ())
         return bool(shown) and abs(side) < 2 and side in site.sides and side not in shown
 
@@ -111,7 +109,7 @@ class BranchCoverage:
         return [(site, side) for site in self._observed for side in site.sides if self.is_unobserved(site, side)]
 
     def _edge_goals(self) -> list[tuple[BranchSite, int]]:
-        """Where what claims state to be above or below something is neither, and the graph has no kink there."""
+        """Return edges of claims' comparisons at which the graph has no kink."""
         claims = self._owners - {*self._graph, *self._decided}
         listed = [s for s in self._visited if s.owner in claims and s.op in _EDGED and not s.compares_integers]
         at = [self._margins(point) for point in self._points[:2]] if listed else []
@@ -122,25 +120,28 @@ class BranchCoverage:
         return site not in found or any(_same_side(found[site], margin, 1) for margin in others)
 
     def _has_usual_sizes(self, point: Point) -> bool:
-        """Whether no size is 1 that need not be: there much is equal that is not elsewhere."""
+        """Return whether no size is 1 unless it is in the case.
+
+        Size 1 makes much equal that differs elsewhere.
+        """
         own = self._points[0].problem.sizes
         return all(size != 1 or own[word] == 1 for word, size in point.problem.sizes.items())
 
     @property
     def has_undecided_claims(self) -> bool:
-        """Whether some claim compares anything that is not settled."""
+        """True if a claim that is not settled compares anything."""
         return not {*self._graph, *self._decided} >= self._owners
 
     @property
     def asks_for_equality(self) -> bool:
-        """Whether some claim that is not settled asks whether numbers are equal, or not below others: not `x == x`."""
+        """True if an unsettled claim tests for ties, other than `x == x`."""
         return any(
             s.op in _TYING and s.owner not in self._graph and s.owner not in self._decided and found - {0}
             for s, found in self._visited.items()
         )
 
     def sides_at(self, point: Point) -> dict[BranchSite, set[int]]:
-        """On which sides of each comparison some element of a point is, however far."""
+        """Return the sides of a point's elements, at any distance."""
         return sides_met(self._margins(point), near=False)
 
     def _margins(self, point: Point) -> Mapping[BranchSite, Margin]:
@@ -148,8 +149,10 @@ class BranchCoverage:
         return margins_at(point.problem, _gradients(point), self._owners, scope)
 
     def missing_goals(self) -> Iterator[tuple[BranchSite, int]]:
-        """Each side that no point is on, asked for anew after each; those of all elements together last. Then those on
-        which nothing has shown, and edges."""
+        """Yield the unvisited sides, then unobserved ones, then edges.
+
+        Visits count from one goal to the next.
+        """
         for site in list(self._visited)[:_MOST_SITES]:
             if site.owner in self._decided and (
                 site.op not in EQUALITY_OPS or site.compares_integers or site.owner in self._graph
@@ -159,15 +162,17 @@ class BranchCoverage:
                 if side not in self._visited.get(site, {side}):
                     yield site, side
         for goal in self._unobserved_goals()[:_MOST_SITES]:
-            if self.is_unobserved(*goal):  # still
+            if self.is_unobserved(*goal):  # not yet observed
                 yield goal
         yield from (
             goal for goal in self._edge_goals()[:_MOST_SITES] if goal[1] not in self._visited.get(goal[0], goal)
         )
 
     def reach(self, site: BranchSite, side: int) -> Iterator[Problem]:
-        """Problems with numbers on this side, from several points; where none of them tells, with half of the numbers
-        as they were."""
+        """Yield problems on this side, from several points.
+
+        Without success, half of the numbers stay.
+        """
         is_reached = False
         if self.is_unobserved(site, side) and site.op not in EQUALITY_OPS:  # all elements, of which some may matter
             found = (search.find((site, 2 * side)) for search in self._searches[:2])
@@ -177,7 +182,7 @@ class BranchCoverage:
             if problem is not None:
                 is_reached = True
                 yield problem
-            elif number and not is_reached:  # from two points in vain
+            elif number and not is_reached:  # two searches have failed
                 break
         if not is_reached and has_no_slope(self._case, site):
             problem = self._searches[0].find_on_paths((site, side))
@@ -189,7 +194,7 @@ class BranchCoverage:
                 yield problem
 
     def reach_from(self, point: Point, site: BranchSite, side: int) -> Iterator[Problem]:
-        """The same from one more point."""
+        """Yield problems on this side, from one more point."""
         search = BranchSearch(point.problem, _gradients(point))
         found = (search.find((site, one)) for one in (2 * side, side))
         yield from (problem for problem in found if problem is not None)
@@ -205,14 +210,14 @@ class BranchCoverage:
 
 
 def _same_side(one: Margin, other: Margin, side: int) -> set[int]:
-    """The side of a margin that another is on with it, if it is the same number everywhere, or its opposite."""
+    """Return the side of a margin that is another one or its opposite."""
     a, b = one.numbers, other.numbers
     signs = [sign for sign in (1, -1) if a.shape == b.shape and np.array_equal(a, sign * b)]
     return {sign * side for sign in signs} | ({side} if one is other else set())
 
 
 def has_underflowing_squares(problem: Problem) -> bool:
-    """Whether inputs are so small that their squares are 0: what is equal then only looks so."""
+    """Return whether inputs are so small that their squares are 0."""
     floats = [array for array in problem.inputs.values() if array.dtype.kind in "fc"]
     return any(bool(((array != 0) & (np.abs(array) < _root_of_least(array.dtype))).any()) for array in floats)
 

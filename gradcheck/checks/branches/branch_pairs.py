@@ -1,6 +1,6 @@
-"""Two comparisons at once: sides of two that no element has been on together, and numbers where one is.
+"""Pairs of comparisons: sides of two on which no element is, and numbers.
 
-What is wrong only where `x > 3` and `w < -3` shows on neither side of either alone.
+A mistake for `x > 3` and `w < -3` together shows on neither side alone.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from gradcheck.checks.points.point import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.language.problem import Problem
 
-#: So many pairs of sides are looked for; comparisons beyond these are left out. What claims spell out comes first.
+#: The most pairs of sides, and comparisons; claims' own come first.
 _MOST, _SITES = 24, 12
 Margins = Mapping[BranchSite, Margin]
 
 
 def unvisited_pairs(points: Sequence[Point], owners: Collection[str], claims: Collection[str]) -> Iterator[Problem]:
-    """Numbers at which comparisons in these owners, one of them in a claim, come out together as at none of the
-    points."""
+    """Yield numbers on pairs of sides that no point visits, one of a claim."""
     places = [(point, found) for point, found in ((point, _margins(point, owners)) for point in points) if found]
     seen = [found for _, found in places]
     if not seen:
@@ -51,8 +50,10 @@ def unvisited_pairs(points: Sequence[Point], owners: Collection[str], claims: Co
 
 
 def _search_one_by_one(search: BranchSearch, point: Point, pair: tuple[Goal, Goal]) -> Iterator[Problem]:
-    """Both, from where one of them is met: from elsewhere they may pull in opposite ways, as `abs(x) > 20` and `x < 0`
-    do."""
+    """Search both goals from where one is met.
+
+    From elsewhere they may oppose each other, as `abs(x) > 20` and `x < 0`.
+    """
     for goal in pair:
         start = search.find(goal)
         found = None if start is None else BranchSearch(start, _gradients(point)).find(*pair)
@@ -62,7 +63,7 @@ def _search_one_by_one(search: BranchSearch, point: Point, pair: tuple[Goal, Goa
 
 
 def _with_opposite_incoming(places: Sequence[tuple[Point, Margins]], pair: tuple[Goal, Goal]) -> Iterator[Problem]:
-    """Under the opposite incoming gradients, a point on one of the sides: claims may ask for the signs of gradients."""
+    """Yield a point on one side under opposite cotangents."""
     for site, side in pair:
         on = (point.problem for point, found in places if site.is_on(found[site].numbers, side))
         yield from (problem for first in islice(on, 1) for problem in opposite_incoming(first))
@@ -80,7 +81,7 @@ def _margins(point: Point, owners: Collection[str]) -> Margins:
 
 
 def _missing_pairs(seen: Sequence[Margins], one: BranchSite, other: BranchSite) -> Iterator[tuple[Goal, Goal]]:
-    """The pairs of sides of two comparisons that were not met together, and may be."""
+    """Yield the pairs of sides that no point is on, and that are possible."""
     shift = _linear_relation([found[one].numbers for found in seen], [found[other].numbers for found in seen])
     for side in one.sides:
         for another in other.sides:
@@ -91,7 +92,7 @@ def _missing_pairs(seen: Sequence[Margins], one: BranchSite, other: BranchSite) 
 
 
 def _linear_relation(left: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> tuple[int, float] | None:
-    """The sign and the number by which one margin is another everywhere; None where it is not."""
+    """Return sign and shift of one margin as another, None if there are none."""
     if any(a.shape != b.shape for a, b in zip(left, right, strict=True)):
         return None
     a, b = (np.concatenate([np.ravel(one) for one in listed]) for listed in (left, right))
@@ -103,7 +104,7 @@ def _linear_relation(left: Sequence[np.ndarray], right: Sequence[np.ndarray]) ->
 
 
 def _is_compatible(pair: tuple[Goal, Goal], sign: int, shift: float) -> bool:
-    """Whether both can hold where the second margin is the first, or its opposite, and a number."""
+    """Return whether both sides are possible under such a relation."""
     (one, side), (other, another) = pair
     wanted, then = one.sign_of(side), sign * other.sign_of(another)
     if 0 in (wanted, then) or abs(shift) < 1e-12:

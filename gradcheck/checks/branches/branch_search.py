@@ -1,7 +1,8 @@
-"""The search for the other side of a branch: numbers for which a comparison has another outcome.
+"""The search for numbers on the other side of a branch.
 
-The moving numbers follow the gradient of the comparison's margin until some elements are a little beyond the threshold
-and others far beyond: Gauss-Newton steps with Polyak's length ("Introduction to Optimization", 1987, section 5.3).
+The moving numbers follow the gradient of the comparison's margin until some elements are a little beyond the
+threshold and others far beyond: Gauss-Newton steps with Polyak's length ("Introduction to Optimization", 1987,
+section 5.3).
 """
 
 from __future__ import annotations
@@ -36,18 +37,18 @@ Arrays = dict[SearchVariable, np.ndarray]
 
 
 class BranchSearch:
-    """Searches from the numbers of one problem; `gradients` are those that claims may name."""
+    """Searches from one problem's numbers; claims may name `gradients`."""
 
     def __init__(self, problem: Problem, gradients: Mapping[str, Any]) -> None:
         self._space = SearchSpace(problem, gradients)
         self._moving, self._half = self._space.moving, 0
 
     def find(self, *goals: Goal, half: int = 0) -> Problem | None:
-        """Return the problem with numbers that are on the goals' sides; None if none are found.
+        """Return the problem with numbers on the goals' sides, or None.
 
         Args:
-            goals: comparisons and sides. Margins of one shape must be on their sides in the same element.
-            half: 1 or 2 moves one half of the numbers or the other, 0 all.
+                goals: comparisons and sides. Margins of one shape must be on their sides in the same element.
+                half: 1 or 2 moves one half of the numbers or the other, 0 all.
         """
         self._half = half
         if not self._space.can_be_searched:
@@ -58,7 +59,7 @@ class BranchSearch:
         return found if found is not None or not is_beyond else self._search_incoming(goals)
 
     def find_on_paths(self, *goals: Goal) -> Problem | None:
-        """Search without slopes, on paths on which all numbers grow, or some of them move."""
+        """Search without slopes, on paths on which numbers grow or move."""
         if not self._space.can_be_searched:
             return None
         found = search_paths(goals, self._paths(), lambda arrays: self._look(goals, arrays)[1])
@@ -71,7 +72,7 @@ class BranchSearch:
         return self._space.leaves_and_margins(goals, {v: Tensor.wrap(array) for v, array in arrays.items()})
 
     def _paths(self) -> Iterator[Path]:
-        """Yield paths: leaves grow, every second number moves, all gather at one, incoming gradients grow."""
+        """Yield paths: leaves grow, some move, all gather, cotangents grow."""
 
         def move(array: np.ndarray, place: float) -> np.ndarray:
             return np.asarray(array + place * (np.arange(array.size) % 2 == 0).reshape(array.shape))
@@ -85,7 +86,7 @@ class BranchSearch:
     def _arrays_on_path(
         self, place: float, grid: int, is_incoming: bool, change: Callable[[np.ndarray, float], np.ndarray]
     ) -> Arrays:
-        """Return the numbers at a place of a path, rounded to multiples of 1/grid unless that is 0."""
+        """Return the numbers at a place, rounded to multiples of 1/grid if not 0."""
 
         def changed(variable: SearchVariable, array: np.ndarray) -> np.ndarray:
             if variable not in self._moving or variable.is_incoming != is_incoming:
@@ -156,7 +157,7 @@ class BranchSearch:
         return np.where(first if self._half == 1 else ~first, slope, 0)
 
     def _search_exact_zero(self, goals: Sequence[Goal], arrays: Mapping[SearchVariable, np.ndarray]) -> Problem | None:
-        """Make a margin of one number exactly 0: on a grid of exact sums, one element takes up the rest."""
+        """Make a margin of one number exactly 0, on a grid of exact sums."""
         if len(goals) > 1 or goals[0][0].sign_of(goals[0][1]):
             return None
         arrays = {
@@ -186,7 +187,7 @@ class BranchSearch:
 
 
 def _halfway(last: np.ndarray, array: np.ndarray) -> np.ndarray:
-    """Return to half of a step that led too far: the slope of a curve such as `exp(x)` says little there."""
+    """Return to half of a step that led too far along a curve like `exp(x)`."""
     return array if array.dtype.kind not in "fc" else np.asarray(last + 0.5 * (array - last), array.dtype)
 
 

@@ -1,21 +1,21 @@
-"""What an op compares: its operands with each other, with 0, or with the edge of where it is defined."""
+"""The operands that an op compares: with others, 0, or a domain's edge."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-#: What comes to booleans, element by element, and can be turned.
+#: Ops with boolean elements, which can be flipped.
 FLIPPABLE_OPS = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "isclose", "signbit", "logical_not", "to"))
-#: What is flat nearly everywhere.
+#: Ops that are flat nearly everywhere.
 ROUNDING_OPS = frozenset(("round", "floor", "ceil", "trunc", "floor_divide", "to", "int", "long", "short", "type"))
-#: What compares whole numbers, too.
+#: Ops that compare integers, too.
 INTEGER_COMPARISONS = frozenset(("gt", "ge", "lt", "le", "maximum", "minimum", "fmax", "fmin", "eq", "ne"))
 _PAIRED = INTEGER_COMPARISONS | {"isclose"}
 _SIGN = frozenset(("sign", "sgn", "abs", "signbit"))
-#: What asks of numbers whether they are 0.
+#: Ops that test for 0.
 _TRUTH = frozenset(("logical_not", "logical_and", "logical_or", "logical_xor", "any", "all", "count_nonzero"))
-#: Where a function is defined, as a margin that is positive there: asked of claims, for what is undefined is no branch.
+#: Margins that are positive where a function is defined; of claims only.
 _EDGES = {
     "log": lambda x: x, "log2": lambda x: x, "log10": lambda x: x, "sqrt": lambda x: x, "rsqrt": lambda x: x,
     "log1p": lambda x: x + 1, "asin": lambda x: 1 - x * x, "acos": lambda x: 1 - x * x, "atanh": lambda x: 1 - x * x,
@@ -25,7 +25,7 @@ BRANCHING_OPS = _PAIRED | _SIGN | _TRUTH | {"to", "copysign"} | _EDGES.keys()
 
 
 def compared_operands(name: str, args: tuple[Any, ...], result: Any, is_claim: bool) -> Iterator[tuple[Any, Any]]:
-    """The pairs of which one is of floating numbers that an op of this name compares."""
+    """Yield the pairs of operands, one of them floating, that an op compares."""
     if name in _PAIRED:
         if is_real(args[0]) or is_real(args[1]):
             yield args[0], args[1]
@@ -40,15 +40,15 @@ def compared_operands(name: str, args: tuple[Any, ...], result: Any, is_claim: b
 
 
 def truncates_to_integers(name: str, args: tuple[Any, ...], result: Any) -> bool:
-    """Whether floating numbers lose their fractions in integers."""
+    """Return whether an op truncates floating numbers to integers."""
     return name == "to" and is_real(args[0]) and result.dtype.kind in "iu"
 
 
 def is_real(value: Any) -> bool:
-    """Whether it is an array or a tensor of floating numbers."""
+    """Return whether a value is an array or tensor of floats."""
     return getattr(getattr(value, "dtype", None), "kind", "") == "f"
 
 
 def is_integer(value: Any) -> bool:
-    """Whether it is of integers."""
+    """Return whether a value is an integer, or an array or tensor of them."""
     return isinstance(value, int) or getattr(getattr(value, "dtype", None), "kind", "") in ("i", "u")

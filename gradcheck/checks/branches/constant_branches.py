@@ -1,7 +1,7 @@
-"""Branches of whole numbers that are drawn: what a claim makes of labels, indices and masks alone (`c.all()`,
-`t == t[0]`, `t.max() > 3`), and draws at which it comes out as it has not yet.
+"""Branches on drawn integers: labels, indices and masks in claims.
 
-A proof takes integers and booleans for what they are. So those that a case draws are varied beside it.
+A claim may branch on them alone (`c.all()`, `t == t[0]`, `t.max() > 3`). Proofs take integers and booleans as
+constants, so drawn ones are varied.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import RANDOM_OPS
 from gradcheck.language.trial_draws import size_bounds, symbolic_sizes
 
-#: A problem of these sizes, with a structure or without, for an attempt; None where there is none.
+#: Draws a problem of some sizes, with a structure or without, in an attempt; None for none.
 Draw: TypeAlias = Callable[[Mapping[str, int], Structure | None, int], Problem | None]
 
-#: At so many sizes draws are made; so many without a structure at each; and the largest size that is made.
+#: The sizes, the draws without structure at each, and the largest size.
 _SIZES, _PLAIN, _LARGEST = 6, 24, 40
 
 
 class ConstantBranches:
-    """Those of a case's formulas, with what was seen of them so far."""
+    """The branches of a case's formulas, and the outcomes seen so far."""
 
     def __init__(self, problem: Problem) -> None:
         self.case, self._own = problem.case, problem.sizes
@@ -39,13 +39,16 @@ class ConstantBranches:
         self._uninformative: set[tuple[int, Any]] = set()
 
     def mark_seen(self, problem: Problem, tells: bool = True) -> None:
-        """Note what comes out there; where all gradients are 0, which may be for what comes out, the second time."""
+        """Note a problem's outcomes; without gradients, only at the second time.
+
+        All gradients may be 0 because of an outcome.
+        """
         found = self._outcomes(problem)
         self._seen |= found if tells else found & self._uninformative
         self._uninformative |= found
 
     def unseen_problems(self, visited: Sequence[Problem], draw: Draw) -> Iterator[Problem]:
-        """Problems at which something comes out that was not seen until then."""
+        """Yield problems with unseen outcomes."""
         for sizes in self._sizes(visited) if self.nodes else ():
             for structure, attempt in _draws():
                 found = draw(sizes, structure, attempt)
@@ -56,9 +59,8 @@ class ConstantBranches:
         return node_outcomes(self.nodes, {**problem.sizes, **problem.constants})
 
     def _sizes(self, visited: Sequence[Problem]) -> list[Mapping[str, int]]:
-        """Those of the case, small ones, those of its trials, and one beyond each number that is written beside
-        them."""
-        stated = size_bounds(self.case)
+        """Return the case's sizes, small ones, the trials', and beyond literals."""
+        stated = {} if self.case.generalize is None else self.case.generalize.dims
         small = [{word: max(size, stated.get(word, (1, 0))[0]) for word in self.words} for size in (2, 1)]
         found: list[Mapping[str, int]] = [self._own, *({**self._own, **sizes} for sizes in small)]
         found += [problem.sizes for problem in visited]
@@ -74,7 +76,7 @@ class ConstantBranches:
 
 
 def _draws() -> Iterator[tuple[Structure | None, int]]:
-    """With which structure, and in which attempt; all the same several times, for they may be any number."""
+    """Yield structures and attempts; equal numbers recur, for any value."""
     yield from ((structure, 1) for structure in STRUCTURES)
     for number in range(_PLAIN):
         yield None, 2 * number + 1
@@ -82,11 +84,11 @@ def _draws() -> Iterator[tuple[Structure | None, int]]:
 
 
 def drawn_integers(problem: Problem) -> set[str]:
-    """The integers and booleans among a problem's constants that are drawn, or made of what is."""
+    """Return the constants of integers or booleans that are drawn."""
     case = problem.case
     random = {name for name in (*case.inputs, *case.constants) if name in case.shapes}
     waiting = [(name, value.expr) for name, value in (*case.inputs.items(), *case.constants.items())]
-    for _ in waiting:  # in any order of the file
+    for _ in waiting:  # the file's order does not matter
         before = len(random)
         for name, expr in waiting:
             if expr is not None and not (RANDOM_OPS.isdisjoint(ops_in(expr)) and random.isdisjoint(free_names(expr))):

@@ -1,5 +1,7 @@
-"""The same numbers under larger and smaller incoming gradients: what a claim compares may be made of gradients of the
-graph, which are held fixed in a search; they grow with what comes in."""
+"""Points under larger and smaller cotangents.
+
+A claim may compare gradients, which a search holds fixed; they grow with cotangents.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +15,17 @@ from gradcheck.language.case import Case, Value
 from gradcheck.language.problem import Problem
 from gradcheck.language.trial_draws import is_fixed_incoming
 
-#: By what incoming gradients are multiplied.
+#: Factors of cotangents.
 _FACTORS = (30.0, 1e3, 1e-3)
 
 
 def opposite_incoming(problem: Problem) -> Iterator[Problem]:
-    """The problem under the opposite of all incoming gradients that are drawn; nothing where none is."""
+    """Yield the problem with opposite drawn cotangents, if any."""
     return _multiplied(problem, (-1.0,))
 
 
 def scaled_incoming(problem: Problem) -> Iterator[Problem]:
-    """The problem with all incoming gradients that are drawn multiplied; nothing where none is."""
+    """Yield the problem with drawn cotangents multiplied, if any."""
     return _multiplied(problem, _FACTORS)
 
 

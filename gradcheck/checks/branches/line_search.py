@@ -1,8 +1,8 @@
-"""Along a path: numbers at which comparisons come out as asked, found without slopes.
+"""Searches along a path, for comparisons without slopes.
 
-What is rounded, cut to integers or composed (`round(exp(x)) == 40`, `x.int() == 7`, `x * x == 2.25`) has no slope that
-leads there, or one that leads astray. All numbers are multiplied, or some of them moved, by more and more; between two
-places of which one is on the side and the other is not, or at which a margin has other signs, the interval is halved.
+Rounded, truncated or composed numbers (`round(exp(x)) == 40`, `x.int() == 7`, `x * x == 2.25`) have no slope, or a
+misleading one. All numbers grow along a path, or some move; an interval is halved if one end is on the side, or a
+margin changes its sign.
 """
 
 from __future__ import annotations
@@ -17,24 +17,23 @@ from gradcheck.checks.branches.search_targets import Goal, are_goals_met
 from gradcheck.checks.branches.search_variables import SearchVariable
 
 Arrays = Mapping[SearchVariable, np.ndarray]
-#: Numbers at a place of it; what has moved rounded to multiples of one over the second number, if that is not 0.
+#: The numbers at a place of a path, moved ones rounded to multiples of 1/grid unless that is 0.
 Path = Callable[[float, int], Arrays]
-#: The margins of what is asked for, none where there are none.
+#: The goals' margins; none if one has none.
 MarginsAt = Callable[[Arrays], Sequence[Margin]]
 
 _OUTWARDS = (0.001, 0.1, 0.3, 0.6, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0, 100.0, 1000.0)
 _PLACES = (*(-place for place in reversed(_OUTWARDS)), 0.0, *_OUTWARDS)
-#: So often an interval is halved towards an edge; towards a zero, at most; after how many halvings zeros are looked for
-#: among round numbers; how many changes of sign are followed.
+#: Halvings towards an edge, and the most towards a zero; when round numbers are tried; and the most crossings.
 _TO_EDGE, _TO_ZERO, _ROUND_AT, _CROSSINGS = 12, 50, (6, 14), 3
-#: How far from a zero to where there is none others are looked for, as shares.
+#: Shares of the way from a zero at which others are tried.
 _INSIDE = (0.9, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02)
 #: Round numbers are multiples of one over these.
 _GRIDS = (1, 2, 4, 8, 16, 10, 100, 1000)
 
 
 def search_paths(goals: Sequence[Goal], paths: Iterable[Path], look: MarginsAt) -> Arrays | None:
-    """Numbers on one of the paths at which all comparisons are on their sides; None where none is found."""
+    """Return numbers on one of the paths that meet all goals, or None."""
     walks = (_PathSearch(goals, path, look) for path in paths)
     return next((found for walk in walks if (found := walk.find()) is not None), None)
 
@@ -56,7 +55,7 @@ class _PathSearch:
         return bool(met) and are_goals_met(self._goals, met)
 
     def _bisect_edge(self, off: float, on: float) -> Arrays:
-        """Numbers on the side, and near to where it begins."""
+        """Return numbers on the side, near to its edge."""
         for _ in range(_TO_EDGE):
             middle = (off + on) / 2
             off, on = (off, middle) if self._is_on(self._margins_at(self._path(middle, 0))) else (middle, on)
@@ -65,7 +64,7 @@ class _PathSearch:
     def _crossings(
         self, steps: Sequence[tuple[tuple[float, Sequence[Margin]], tuple[float, Sequence[Margin]]]]
     ) -> Iterator[tuple[float, float, int, int]]:
-        """Between which places which element of which margin that is to be 0 changes its sign."""
+        """Yield places between which a margin changes its sign, and where."""
         exact = [number for number, (site, side) in enumerate(self._goals) if site.sign_of(side) == 0]
         for (one, here), (other, there) in steps:
             for number in exact if here and there else ():
@@ -93,11 +92,10 @@ class _PathSearch:
         return None
 
     def _find_inside(self, one: float, middle: float, other: float) -> Arrays | None:
-        """Where one margin is 0 at a place, and may be so around it: another of these places."""
+        """Search around a place at which one margin is 0."""
         places = (middle + share * (end - middle) for end in (one, other) for share in _INSIDE)
         return next((self._path(p, 0) for p in places if self._is_on(self._margins_at(self._path(p, 0)))), None)
 
     def _try_round_numbers(self, place: float) -> Arrays | None:
-        """Round numbers there."""
         rounded = (self._path(place, grid) for grid in _GRIDS)
         return next((arrays for arrays in rounded if self._is_on(self._margins_at(arrays))), None)

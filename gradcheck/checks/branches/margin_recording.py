@@ -1,8 +1,8 @@
-"""Branches: where a graph, its gradient rules and the claims about it compare numbers, and which sides were visited.
+"""Margins of all comparisons in a graph, its gradient rules and claims.
 
-A comparison `a > b` has a margin `a - b`, an array: its sign says on which side each element is. Rules are written in
-ops, so the comparisons in the rule of `clamp` or `softplus` are seen as those in a formula are; no table of kinks is
-needed. The margins are tensors of the core, so that whoever looks for the other side can differentiate them.
+A comparison `a > b` has the margin `a - b`, whose sign gives each element's side. Gradient rules are written in
+ops, so the comparisons in the rule of `clamp` are recorded too, without a table of kinks. Margins are tensors of
+the core, so they can be differentiated.
 """
 
 from __future__ import annotations
@@ -37,41 +37,44 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.problem import Problem
 
-#: What is no further from a threshold than this, in units of its size or of 1, is near it.
+#: Numbers within this distance of a threshold, in units of its size or of 1, are near it.
 _NEAR = 0.3
 _REDUCING = frozenset(("all", "any", "amax", "amin", "max", "min", "prod", "count_nonzero"))
 
 
 @dataclass(slots=True)
 class MarginLog:
-    """The margins met so far, by site. `owner` is what is being evaluated."""
+    """The margins so far, by site; `owner` is being evaluated."""
 
     margins: dict[BranchSite, Margin] = field(default_factory=dict)
     owner: str = ""
     is_claim: bool = False
     is_in_rule: bool = False
-    #: The number of a comparison, and a side of it: what is there is to come out otherwise.
+    #: The number and side of a comparison whose outcome is flipped.
     flipped: tuple[int, int] | None = None
     _is_reduced: bool = False
     count: int = 0
 
     def enter(self, owner: str, claim: Claim, is_claim: bool) -> None:
-        """Evaluate an entry, or a claim, from here on."""
+        """Start to evaluate an entry or a claim."""
         self.owner, self.is_claim, self.count = owner, is_claim, 0
         self._is_reduced = is_claim and not _REDUCING.isdisjoint(ops_in(claim.expr))
 
     def flip(self, before: int, op: str, result: Any) -> Any:
-        """What a comparison comes to, turned on one side if that is asked for; `before` it so many were noted."""
+        """Return a comparison's result, flipped on a side if it is the one.
+
+        `before` is the number of margins before the comparison.
+        """
         if self.flipped is None or op not in FLIPPABLE_OPS or self.is_in_rule:
             return result
         number, side = self.flipped
-        if before != number or self.count != number + 1:  # another one, or one that was not noted
+        if before != number or self.count != number + 1:  # another comparison, or one without a margin
             return result
         site = next(reversed(self.margins))
         return Tensor.wrap(as_array(result) ^ site.elements_on(self.margins[site].numbers, side))
 
     def add(self, op: str, left: Any, right: Any, whole: bool = False) -> None:
-        """Note that two are compared."""
+        """Log that two values are compared."""
         scale = np.minimum(np.abs(as_array(left)), np.abs(as_array(right)))
         is_stated = self.is_claim and not self.is_in_rule and op in FLIPPABLE_OPS
         self.margins[BranchSite(self.owner, self.count, op, self._is_reduced, whole)] = Margin(
@@ -81,12 +84,12 @@ class MarginLog:
 
 
 class MarginTensor(Operators):
-    """A tensor whose ops log the margins of all comparisons, those within rules included."""
+    """A tensor whose ops log all comparisons, those within rules included."""
 
     __slots__ = ("is_truncated", "log", "tensor")
 
     def __init__(self, tensor: Any, log: MarginLog, is_cut: bool = False) -> None:
-        """`is_truncated` of integers that floating numbers were cut to, and of what is made of them."""
+        """Take a tensor; `is_cut` for integers that floats were truncated to."""
         self.tensor, self.log, self.is_truncated = tensor, log, is_cut
 
     @property
@@ -139,7 +142,7 @@ def _note_margins(log: MarginLog, op: Op, args: tuple[Any, ...], result: Any, is
 
 
 def _run_rules(log: MarginLog, op: Op, result: Any, args: tuple[Any, ...]) -> None:
-    """Run the rules, for the comparisons in them."""
+    """Run an op's rules for their comparisons."""
     ones = MarginTensor(Tensor.wrap(np.ones(result.shape, result.dtype)), log)
     seen = tuple(MarginTensor(arg, log) if isinstance(arg, Tensor) else arg for arg in args)
     log.is_in_rule = True
@@ -149,32 +152,31 @@ def _run_rules(log: MarginLog, op: Op, result: Any, args: tuple[Any, ...]) -> No
     log.is_in_rule = False
 
 
-# A problem's -----------------------------------------------------------------------------------------
+# Margins of a problem -----------------------------------------------------------------------------
 
 
 def branching_owners(case: Case) -> frozenset[str]:
-    """The entries of the graph and the general claims that may compare numbers, as `Site.owner` calls them."""
+    """Return the entries and claims that may compare numbers."""
     stated = [*case.graph.items(), *named_claims(case)]
     return frozenset(name for name, claim in stated if any(map(_may_branch, ops_in(claim.expr))))
 
 
 @cache
 def _may_branch(name: str) -> bool:
-    """Whether an op compares numbers, or may be composed of others that do."""
+    """Return whether an op, or one that it is composed of, may compare."""
     op = lookup(name)
     return name in BRANCHING_OPS or (op is not None and (op.composite or bool(op.kinks and op.elementwise)))
 
 
 def named_claims(case: Case) -> Iterator[tuple[str, Claim]]:
-    """Steps of a derivation and formulas, each with what it is called in `Site.owner`. What a check compares is what it
-    states, and no branch."""
+    """Yield steps and formulas by their `BranchSite.owner`, without checks."""
     yield from case.let.items()
     for listed in (*case.formulas.values(), *case.wrong_formulas.values()):
         yield from ((claim.text, claim) for claim in listed)
 
 
 def has_no_slope(case: Case, site: BranchSite) -> bool:
-    """Whether what is compared may be flat, or its slope lead astray: in claims anything may be composed."""
+    """Return whether the compared numbers may be flat, or mislead a slope."""
     stated = None if site.owner in case.graph else dict(named_claims(case)).get(site.owner)
     is_spelled_out = stated is not None and (
         site.op == "to" or site.op in FLIPPABLE_OPS.intersection(ops_in(stated.expr))
@@ -183,7 +185,7 @@ def has_no_slope(case: Case, site: BranchSite) -> bool:
 
 
 def has_rounding_op(case: Case, site: BranchSite) -> bool:
-    """Whether something is rounded, or cut to integers, where it is compared."""
+    """Return whether numbers are rounded or truncated in this entry or claim."""
     claim = case.graph.get(site.owner) or dict(named_claims(case)).get(site.owner)
     return claim is not None and not ROUNDING_OPS.isdisjoint(ops_in(claim.expr))
 
@@ -194,10 +196,10 @@ def margins(
     gradients: Mapping[str, Any],
     owners: Container[str],
 ) -> dict[BranchSite, Margin]:
-    """The margins of the comparisons in these entries and claims, tensors or arrays, where `leaves` are the inputs and
-    constants as tensors.
+    """Return the margins of comparisons in these entries and claims.
 
-    A claim that cannot be evaluated has none. Raises GradcheckError where the graph cannot be.
+    `leaves` are inputs and constants as tensors. A claim that cannot be evaluated has none. Raises GradcheckError
+    if the graph cannot be.
     """
     return _log_margins(problem, leaves, gradients, owners, MarginLog())[0].margins
 
@@ -210,8 +212,10 @@ def _log_margins(
     log: MarginLog,
     values: Mapping[str, Any] | None = None,
 ) -> tuple[MarginLog, dict[str, Any], dict[str, Any]]:
-    """What is logged, and the names and gradients that claims speak of; `values` is what entries of the graph are known
-    to come to, for claims."""
+    """Return the log, and the names and gradients for claims.
+
+    `values` are known values of graph entries, for claims.
+    """
     names: dict[str, Any] = {**problem.sizes, **leaves}
     known = {n: g if isinstance(g, Tensor) else Tensor.wrap(g) for n, g in gradients.items() if g is not None}
     watched, watched_gradients = WrappedNames(names, log), WrappedNames(known, log)
@@ -235,7 +239,7 @@ def _log_margins(
 
 
 class WrappedNames(Mapping[str, Any]):
-    """The same names, for what is watched."""
+    """Names whose values log margins."""
 
     def __init__(self, names: Mapping[str, Any], log: MarginLog) -> None:
         self._names, self._log = names, log
@@ -257,8 +261,10 @@ def unwrap(value: Any) -> Any:
 def margins_at(
     problem: Problem, gradients: Mapping[str, Any], owners: Container[str], known: Mapping[str, Any] | None = None
 ) -> dict[BranchSite, Margin]:
-    """The margins at this problem's own numbers, claims being about `known` values of the graph, if there are any.
-    Raises GradcheckError."""
+    """Return the margins at a problem's own numbers; Raises GradcheckError.
+
+    `known` are values of the graph for claims.
+    """
     with no_grad():
         return log_margins_at(problem, gradients, owners, known)[0].margins
 
@@ -266,7 +272,7 @@ def margins_at(
 def log_margins_at(
     problem: Problem, gradients: Mapping[str, Any], owners: Container[str], known: Mapping[str, Any] | None
 ) -> tuple[MarginLog, dict[str, Any], dict[str, Any]]:
-    """What is logged there, and the names and gradients that claims speak of."""
+    """Return the log there, and the names and gradients for claims."""
     exact = known if known is not None and problem.dtype not in HALVES else {}
     values = {n: Tensor.wrap(exact[n]) for n in problem.case.graph if isinstance(exact.get(n), np.ndarray)}
     problem, gradients = in_double_precision(problem.with_latest_inputs(), gradients)
@@ -275,7 +281,7 @@ def log_margins_at(
 
 
 def in_double_precision(problem: Problem, gradients: Mapping[str, Any]) -> tuple[Problem, Mapping[str, Any]]:
-    """The same in double precision, if the problem is in half: there differences are too coarse to be followed."""
+    """Return a problem in half precision, too coarse for slopes, in double."""
     if problem.dtype not in HALVES:
         return problem, gradients
     return double_precision_problem(problem), {
@@ -284,17 +290,17 @@ def in_double_precision(problem: Problem, gradients: Mapping[str, Any]) -> tuple
 
 
 def sides_met(found: Mapping[BranchSite, Margin], near: bool = True) -> dict[BranchSite, set[int]]:
-    """On which sides of each comparison some element is, `near` the threshold."""
+    """Return the sides of comparisons with an element `near` the threshold."""
     return {site: _sides_of_margin(site, margin, near) for site, margin in found.items() if not margin.is_guard}
 
 
 def touches_kink(found: Mapping[BranchSite, Margin], graph: Container[str]) -> bool:
-    """Whether some element is at a threshold of the graph itself, neither above nor below."""
+    """Return whether an element is at a threshold of the graph itself."""
     return any(site.owner in graph and bool(np.any(margin.numbers == 0)) for site, margin in found.items())
 
 
 def _sides_of_margin(site: BranchSite, margin: Margin, is_near: bool) -> set[int]:
-    """Numbers far beyond a threshold say nothing of those near it, where another may hold sway."""
+    """Return a margin's sides; far numbers say nothing of those near it."""
     numbers = margin.numbers
     near = numbers if not is_near else numbers[np.abs(numbers) <= _NEAR * np.maximum(1, margin.scale)]
     return {side for side in {*site.sides, 0} if site.is_on(numbers if abs(side) == 2 else near, side)}

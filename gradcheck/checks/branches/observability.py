@@ -1,7 +1,7 @@
-"""Which sides of a claim's comparisons show: what would come to something else if they came out otherwise.
+"""Observability: sides of a claim's comparisons whose outcome matters.
 
-An element of `x < -2.5` that a mask multiplies by 0 tells nothing of that side, however far below it is. (Of conditions
-in programs that is asked by MC/DC: Chilenski and Miller, Software Engineering Journal 9(5), 1994.)
+A side of `x < -2.5` does not matter for elements that a mask multiplies by 0. (For conditions in programs this is
+MC/DC: Chilenski and Miller, Software Engineering Journal 9(5), 1994.)
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from gradcheck.language.problem import Problem
 def observable_sides(
     problem: Problem, gradients: Mapping[str, Any], owners: Container[str], known: Mapping[str, Any] | None = None
 ) -> dict[BranchSite, set[int]]:
-    """Of each comparison that these claims state the sides that show, `known` being values of the graph. Raises
-    GradcheckError where the graph cannot be evaluated."""
+    """Return the sides of claims' own comparisons that matter.
+
+    `known` are values of the graph. Raises GradcheckError.
+    """
     found: dict[BranchSite, set[int]] = {}
     with no_grad(), quiet():
         log, names, held = log_margins_at(problem, gradients, owners, known)
@@ -36,7 +38,7 @@ def observable_sides(
 
 
 class _FlippedClaim:
-    """One claim, with comparisons in it turned."""
+    """One claim whose comparisons are flipped in turn."""
 
     def __init__(self, name: str, claim: Claim, names: Mapping[str, Any], gradients: Mapping[str, Any]) -> None:
         self._name, self._claim, self._names, self._gradients = name, claim, names, gradients
@@ -62,5 +64,5 @@ class _FlippedClaim:
         except (GradcheckError, TypeError, ValueError):
             return None
         plain = unwrap(value)
-        parts = plain if isinstance(plain, (tuple, list)) else (plain,)  # a step may come to several tensors
+        parts = plain if isinstance(plain, (tuple, list)) else (plain,)  # a step may have several results
         return np.concatenate([as_array(part).astype(np.complex128).ravel() for part in parts])

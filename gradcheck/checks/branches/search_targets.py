@@ -1,4 +1,4 @@
-"""What a search for the other side of a branch aims at: which elements of margins are to move, and to what numbers."""
+"""Targets of a branch search: which elements of margins move, and how far."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from gradcheck.checks.branches.branch_sites import BranchSite, Margin
 from gradcheck.language.random_streams import stream
 
-#: A comparison, and a side of it.
+#: A comparison and a side of it.
 Goal: TypeAlias = tuple[BranchSite, int]
 
 
 class SearchTargets:
-    """Which elements of margins are to move, all or half of them, the nearest included; and to what numbers."""
+    """The elements to move (all, or half with the nearest), and their targets."""
 
     def __init__(self, seed: int, goals: Sequence[Goal], beyond: Sequence[float]) -> None:
         self.seed, self.goals, self.offsets = seed, goals, beyond
@@ -23,8 +23,10 @@ class SearchTargets:
         self._targets: list[np.ndarray] = []
 
     def residuals(self, met: Sequence[Margin]) -> list[np.ndarray]:
-        """How far off the elements are; of several comparisons those that are beyond what they are to be are not,
-        or one would pull back what another pushes."""
+        """Return the distances to the targets.
+
+        With several goals, elements beyond their target have none, or goals would pull against each other.
+        """
         numbers = [margin.numbers for margin in met]
         if [n.shape for n in numbers] != [t.shape for t in self._targets]:
             self._choose(met)
@@ -35,7 +37,7 @@ class SearchTargets:
         return found
 
     def are_reached(self, residuals: Sequence[np.ndarray]) -> bool:
-        """Whether they are as close to what they are to be as counts."""
+        """Return whether the residuals are small enough."""
         for residual, chosen, target in zip(residuals, self._chosen, self._targets, strict=True):
             least = float(np.abs(target).min(initial=np.inf, where=chosen))
             if float(np.abs(residual).max(initial=0.0)) > (0.5 * least if np.any(target) else 1e-15):
@@ -61,7 +63,7 @@ class SearchTargets:
 
 
 def are_goals_met(goals: Sequence[Goal], met: Sequence[Margin]) -> bool:
-    """Whether each margin is on its side, and of those of one shape some element in all of them."""
+    """Return whether margins are on their sides, equal shapes in one element."""
     if not all(site.is_on(margin.numbers, side) for (site, side), margin in zip(goals, met, strict=True)):
         return False
     together: dict[tuple[int, ...], np.ndarray] = {}

@@ -1,4 +1,4 @@
-"""The numbers that move in a search for the other side of a branch, and the problem that they make.
+"""Numbers that move in a branch search, and the problem that they make.
 
 Moving are the draws of each random creator of a leaf, literal inputs and incoming gradients. Numbers with stated
 bounds, as those of `uniform(low, high)`, stay within them. Literal constants stay; leaves made of other leaves are
@@ -45,7 +45,7 @@ _NUMBERS = Value()
 
 
 class SearchVariable(NamedTuple):
-    """A random creator of a leaf, by number; a literal input; or the incoming gradient of a root."""
+    """A leaf's creator by number, a literal input, or a root's cotangent."""
 
     name: str
     number: int = 0
@@ -53,7 +53,7 @@ class SearchVariable(NamedTuple):
 
 
 class VariableHost(NumPy):
-    """NumPy and the core, with given tensors for the draws of one leaf's random creators."""
+    """NumPy and the core, with given tensors for one leaf's random creators."""
 
     def __init__(
         self, name: str, tensors: Mapping[SearchVariable, Tensor], bounds: dict[SearchVariable, tuple[float, float]]
@@ -62,7 +62,7 @@ class VariableHost(NumPy):
         self._count = 0
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the op's result, or a creator's given tensor; note the bounds that the creator states."""
+        """Return the op's result, or a creator's tensor, and note its bounds."""
         if op.name not in RANDOM_OPS:
             return op(*args, **kwargs)
         variable = SearchVariable(self._name, self._count)
@@ -77,7 +77,7 @@ class VariableHost(NumPy):
 
 
 def is_incoming_free(case: Case, incoming: Value | None) -> bool:
-    """Return whether an incoming gradient is drawn alone, or written out and a claim must hold for all."""
+    """Return whether a cotangent is drawn alone, or written and must vary."""
     if incoming is None or incoming.expr is None:
         return is_fixed_incoming(case, incoming)
     is_drawn = isinstance(incoming.expr, Call) and incoming.expr.op in RANDOM_OPS and incoming.expr.op.endswith("_like")
@@ -85,7 +85,7 @@ def is_incoming_free(case: Case, incoming: Value | None) -> bool:
 
 
 class SearchSpace:
-    """The variables of one problem; `start` has their numbers, `moving` the floating ones.
+    """The variables of one problem: all in `start`, floating ones in `moving`.
 
     `gradients` are those that claims may name. All but the incoming ones are held fixed.
     """
@@ -106,7 +106,7 @@ class SearchSpace:
 
     @property
     def can_be_searched(self) -> bool:
-        """Whether something moves, and the numbers are few enough."""
+        """True if something moves, and the numbers are few enough."""
         return bool(self.moving) and sum(array.size for array in self.start.values()) <= _MOST
 
     def _drawn_variables(self) -> dict[SearchVariable, np.ndarray]:
@@ -120,14 +120,14 @@ class SearchSpace:
         return found
 
     def _may_move(self, name: str) -> bool:
-        """Return whether an input is a literal, or drawn by a later forward without bounds."""
+        """Return whether an input is a literal, or drawn later without bounds."""
         if name not in self._later_forward:
             return True
         value = self.problem.case.steps[self._later_forward[name]].inputs[name]
         return value.expr is None or (is_one_random_creator(value) and _BOUNDED_CREATORS.isdisjoint(ops_in(value.expr)))
 
     def _incoming_variables(self) -> dict[SearchVariable, np.ndarray]:
-        """Return the incoming gradients that may move, if the case makes a single pass."""
+        """Return the cotangents that may move, if the case has a single pass."""
         case = self.problem.case
         if any(step.action != "backward" for step in case.steps):
             return {}
@@ -148,7 +148,7 @@ class SearchSpace:
     def leaves_and_margins(
         self, goals: Sequence[Goal], tensors: Mapping[SearchVariable, Tensor]
     ) -> tuple[dict[str, Tensor], list[Margin]]:
-        """Return the leaves made of these tensors, and the goals' margins; no margins if one has none."""
+        """Return leaves made of these tensors, and the goals' margins or []."""
         incoming = {variable.name: tensor for variable, tensor in tensors.items() if variable.is_incoming}
         try:
             leaves = self._leaves(tensors)
@@ -160,7 +160,7 @@ class SearchSpace:
         return leaves, met if len(met) == len(goals) else []
 
     def _reduced_problem(self, owners: frozenset[str]) -> Problem:
-        """Return the problem with only those entries and steps on which the owners depend."""
+        """Return the problem with only the entries and steps that owners need."""
         if owners not in self._reduced:
             case = self.problem.case
             claims, needed = dict(named_claims(case)), set(owners)
@@ -190,7 +190,10 @@ class SearchSpace:
     # Problems --------------------------------------------------------------------------------------
 
     def problem_with(self, leaves: Mapping[str, Tensor], arrays: Mapping[SearchVariable, np.ndarray]) -> Problem:
-        """Return the problem with other numbers; its settings say if a written incoming gradient has changed."""
+        """Return the problem with other numbers.
+
+        Its draw settings say if a written cotangent has changed.
+        """
         problem, case = self._own, self.problem.case
         incoming = {variable.name: array for variable, array in arrays.items() if variable.is_incoming}
         changed = {root for root, array in incoming.items() if not np.array_equal(array, self.gradients[root])}
@@ -213,7 +216,7 @@ class SearchSpace:
         return replace(found, seeds=seeds, draw_settings=drawn)
 
     def _seed(self, root: str, given: np.ndarray | None, arriving: np.ndarray) -> np.ndarray:
-        """Return the seed with which a root's whole gradient is `arriving`; other tensors add to it, too."""
+        """Return the seed with which a root's whole gradient is `arriving`."""
         others = wide(self.gradients[root]) - (np.ones(arriving.shape) if given is None else wide(given))
         on_grid = np.rint(others * GRID) / GRID
         others = np.where(np.isclose(others, on_grid, rtol=0, atol=1e-12), on_grid, others)

@@ -1,7 +1,7 @@
-"""What a side of a comparison means, in the case's own names: `x > 6`, told by the numbers that are compared.
+"""Sides of comparisons in the case's own names: `x > 6`.
 
-The margin of a comparison is `a - b`; where it differs from a named tensor by one number everywhere, at every point,
-that is the threshold. So the comparisons within the rule of `clamp` are told as those that a formula spells out.
+If the margin `a - b` differs from a named tensor by one number at every point, that number is the threshold. So
+comparisons within the rule of `clamp` are named like those in a formula.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from gradcheck.language.case import Case
 from gradcheck.language.expr.nodes import Call
 from gradcheck.language.expr.printer import to_text
 
-#: At so many points the numbers are looked at; of more tensors, the others are not.
+#: The points that are compared, and the most tensors.
 _POINTS, _MOST = 3, 64
 _RELATIONS = {-2: "<", -1: "<", 0: "==", 1: ">", 2: ">"}
 
 
 def side_condition(points: Sequence[Point], site: BranchSite, side: int) -> str:
-    """`x > 6`, or as much of it as is known: the comparison as it is written; empty if not even that."""
+    """Return `x > 6`, the comparison as written, or ""."""
     seen = [found for found in (_margin_at(point, site) for point in points[:_POINTS]) if found is not None]
     for name, sign in _candidate_names(seen):
         threshold = _threshold(seen, name, sign)
@@ -35,7 +35,7 @@ def side_condition(points: Sequence[Point], site: BranchSite, side: int) -> str:
 
 
 class _PointMargin:
-    """One point: the margin of a comparison, and the tensors that it may be made of."""
+    """The margin of a comparison at one point, and tensors it may be made of."""
 
     def __init__(self, margin: np.ndarray, tensors: dict[str, np.ndarray]) -> None:
         self.margin, self.tensors = margin, tensors
@@ -58,13 +58,13 @@ def _margin_at(point: Point, site: BranchSite) -> _PointMargin | None:
 
 
 def _candidate_names(seen: Sequence[_PointMargin]) -> Iterator[tuple[str, int]]:
-    """Tensors, and whether they stand on the left of the comparison or on its right."""
+    """Yield tensors, standing left of the comparison (1) or right (-1)."""
     for name in seen[0].tensors if seen else ():
         yield from ((name, 1), (name, -1))
 
 
 def _threshold(seen: Sequence[_PointMargin], name: str, sign: int) -> float | None:
-    """The number that the tensor is compared with, if it is the same wherever it was looked at."""
+    """Return the number that a tensor is compared with, if it is constant."""
     rests = [one.tensors[name] - sign * one.margin for one in seen if name in one.tensors]
     rest = np.concatenate([np.ravel(each) for each in rests])
     margin = np.concatenate([np.ravel(one.margin) for one in seen])
@@ -78,7 +78,7 @@ def _threshold(seen: Sequence[_PointMargin], name: str, sign: int) -> float | No
 
 
 def _as_written(case: Case, site: BranchSite) -> str:
-    """The comparison as the graph or the claim has it, where there is only one by this op."""
+    """Return the comparison as written, if there is one by this op."""
     stated = {**dict(case.graph), **dict(named_claims(case))}
     claim = stated.get(site.owner)
     calls = [] if claim is None else [n for n in claim.expr.walk() if isinstance(n, Call) and n.op == site.op]

@@ -1,8 +1,7 @@
-"""Branches of sizes: what a claim compares, rounds or chooses among that is made of sizes alone, `n == m + 1`, `n % 3`,
-`min(n, 7)`, `x.shape[0] > 9`, or divides by, `n - 7`; and sizes at which it comes out as it has not yet.
+"""Branches on sizes in claims, and sizes with unseen outcomes.
 
-Found by looking at many sizes, the smallest first: no size that is written beside them is passed over, nor those next
-to it.
+Claims compare, round, choose and divide by sizes: `n == m + 1`, `n % 3`, `min(n, 7)`, `x.shape[0] > 9`, `n - 7`.
+Many sizes are evaluated, the smallest first: all literals beside them, and their neighbours.
 """
 
 from __future__ import annotations
@@ -24,10 +23,9 @@ from gradcheck.language.trial_draws import size_bounds, symbolic_sizes
 
 Sizes = Mapping[str, int]
 
-#: Sizes that are looked at besides those near numbers that are written out, which count up to a limit; and how many
-#: combinations of them.
+#: Sizes besides those near literals, the largest such literal, and the most combinations.
 _PLAIN, _LARGEST, _MOST = range(1, 13), 64, 3000
-#: Sizes that are looked at wherever claims choose among sizes, in the words' order.
+#: Sizes for claims that choose among sizes, in the words' order.
 _GENERIC_SIZES = ((7, 4, 9, 5), (5, 3, 8, 7), (9, 6, 4, 11))
 #: Ops that choose nothing.
 _SMOOTH = frozenset(
@@ -37,13 +35,13 @@ _SMOOTH = frozenset(
         *("T", "transpose"),
     )
 )
-#: Ops that are undefined where this one of their arguments is 0, or less.
+#: Ops that are undefined where this argument is 0, or less.
 _PARTIAL = {"div": 1, "reciprocal": 0, "sqrt": 0, "rsqrt": 0, "pow": 0, "log": 0, "log2": 0, "log10": 0}
 _OF_TWO = frozenset(("max", "min", "maximum", "minimum"))
 
 
 class SizeBranches:
-    """Those of a case's formulas, with what was seen of them so far."""
+    """The branches of a case's formulas, and the outcomes seen so far."""
 
     def __init__(self, case: Case) -> None:
         self.case, self.words = case, symbolic_sizes(case)
@@ -55,36 +53,37 @@ class SizeBranches:
         self._seen: set[tuple[int, Any]] = set()
 
     def mark_seen(self, sizes: Sizes) -> bool:
-        """Note what comes out at these sizes; whether something does that has not before."""
+        """Note the outcomes at some sizes; return whether any is new."""
         new = self._outcomes(sizes) - self._seen
         self._seen |= new
         return bool(new)
 
     def distinct_kinds(self, listed: Sequence[Sizes]) -> list[Sizes]:
-        """The first sizes of each kind: those at which everything comes out alike are of one."""
+        """Return the first sizes of each combination of outcomes."""
         kinds: dict[frozenset[tuple[int, Any]], Sizes] = {}
         for sizes in listed:
             kinds.setdefault(frozenset(self._outcomes(sizes)), sizes)
         return list(kinds.values())
 
     def unseen_sizes(self, own: Sizes, held: Collection[str]) -> Iterator[dict[str, int]]:
-        """Sizes at which something comes out that was not seen until then, the smallest first; `held` words stay, and
-        those that nothing asks for."""
+        """Yield sizes with unseen outcomes, the smallest first; `held` words stay."""
         for sizes in self._candidates(own, held) if self.nodes else ():
             if self._outcomes(sizes) - self._seen:
                 yield sizes
 
     def generic_sizes(self, own: Sizes, held: Collection[str]) -> Iterator[dict[str, int]]:
-        """Sizes of which none is 1, another one's multiple or equal to it, as far as they may be: what is alike where
-        they are so (`roll(x, n, 0)` of n numbers) is told apart there. `held` words stay."""
-        stated = size_bounds(self.case)
+        """Yield sizes without 1, multiples or equals, as far as possible.
+
+        `roll(x, n, 0)` of n numbers differs there. `held` words stay.
+        """
+        stated = {} if self.case.generalize is None else self.case.generalize.dims
         for listed in _GENERIC_SIZES if self._choices else ():
             drawn = {word: listed[place % len(listed)] for place, word in enumerate(self.words)}
             fitting = {w: min(max(s, stated.get(w, (1, s))[0]), stated.get(w, (1, s))[1]) for w, s in drawn.items()}
             yield {**own, **{word: size for word, size in fitting.items() if word not in held}}
 
     def _find_relevant_words(self) -> set[str]:
-        """The words that what comes out may depend on."""
+        """Return the words that outcomes may depend on."""
         named = {part.name for node in self.nodes for part in postorder(node) if isinstance(part, (Name, Gradient))}
         return {w for w in self.words if w in named or (self._shapes and self._shapes.depend_on(w, named))}
 
@@ -121,7 +120,7 @@ def _within(listed: Sequence[int], low: int, high: int) -> list[int]:
 
 
 def formula_expressions(case: Case) -> list[Expr]:
-    """The formulas, the steps of the derivation that they are made of first."""
+    """Return the formulas after the steps that they use."""
     listed = [claims for section in (case.formulas, case.wrong_formulas) for claims in section.values()]
     exprs = [claim.expr for claims in listed for claim in claims]
     steps = dict.fromkeys(step for expr in exprs for step in case.let_steps_of(expr))
@@ -129,8 +128,7 @@ def formula_expressions(case: Case) -> list[Expr]:
 
 
 def choice_nodes(exprs: Sequence[Expr], words: Collection[str]) -> list[Expr]:
-    """The parts that are made of sizes, shapes and these words alone and choose among them, or are made of parts that
-    do."""
+    """Return the parts that choose, made of sizes, shapes and words alone."""
     chooses: dict[int, bool] = {}
     found: dict[Expr, None] = {}
     for node, is_static in _parts(exprs, words):
@@ -144,8 +142,7 @@ def choice_nodes(exprs: Sequence[Expr], words: Collection[str]) -> list[Expr]:
 
 
 def zero_tests(exprs: Sequence[Expr], words: Collection[str]) -> list[Expr]:
-    """Whether what is made of sizes alone and divided by, or put into what is defined for some numbers only, is 0 or
-    less: `n - 7`."""
+    """Return tests for 0 or less of sizes that divide or have a domain."""
     static: dict[int, bool] = {}
     found: dict[Expr, None] = {}
     for node, is_static in _parts(exprs, words):
@@ -159,7 +156,7 @@ def zero_tests(exprs: Sequence[Expr], words: Collection[str]) -> list[Expr]:
 
 
 def _parts(exprs: Sequence[Expr], words: Collection[str]) -> Iterator[tuple[Expr, bool]]:
-    """Every part, those below it first, and whether it is made of sizes, shapes and these words alone."""
+    """Yield parts bottom up, and whether they are made of sizes alone."""
     static: dict[int, bool] = {}
     for expr in exprs:
         for node in postorder(expr):
@@ -183,8 +180,10 @@ def _asks_for_shapes(node: Expr) -> bool:
 def node_outcomes(
     nodes: Sequence[Expr], names: Mapping[str, Any], gradients: Mapping[str, Any] | None = None
 ) -> set[tuple[int, Any]]:
-    """What each node, by its number, comes to there. Where there are `gradients` they, and names beside, have shapes
-    alone."""
+    """Return each node's outcome, by number.
+
+    With `gradients`, these and the names have shapes alone.
+    """
     found = set()
     scope, gradients = {**(gradients or {}), **names}, gradients or {}
     for number, node in enumerate(nodes):
@@ -197,7 +196,7 @@ def node_outcomes(
 
 
 class LinearShapes:
-    """The shapes of a case's tensors at any sizes, where they are sums and multiples of sizes: read off a few."""
+    """The shapes of a case's tensors at any sizes, if linear in them."""
 
     def __init__(self, case: Case) -> None:
         own = {**case.symbol_sizes, **case.dims}
@@ -213,11 +212,11 @@ class LinearShapes:
             self._base = {n: s for n, s in self._base.items() if n not in there or np.array_equal(there[n], here[n])}
 
     def depend_on(self, word: str, names: Collection[str]) -> bool:
-        """Whether the shape of one of these tensors does, or is not known."""
+        """Return whether the shape of one of these tensors depends on a word."""
         return any(self._slopes[word][n].any() if n in self._slopes[word] else n not in self._words for n in names)
 
     def at(self, sizes: Sizes) -> dict[str, np.ndarray]:
-        """A tensor of zeros, which takes no room, for each name."""
+        """Return a tensor of zeros, without memory, for each name."""
         shapes = {name: tuple(map(int, shape)) for name, shape in self._at(sizes).items()}
         return {name: np.broadcast_to(0.0, shape) for name, shape in shapes.items() if min(shape, default=0) >= 0}
 
@@ -234,7 +233,7 @@ def _is_like(shape: np.ndarray | None, other: np.ndarray) -> bool:
 
 
 def _shapes_at(case: Case, sizes: Sizes) -> dict[str, np.ndarray]:
-    """Those of all tensors there; none where the graph cannot be computed."""
+    """Return the shapes of all tensors there, {} if they cannot be computed."""
     try:
         values = graph_values(case, draw(case, None, 0, attempt=1, sizes=sizes).environment())
     except GradcheckError:
@@ -243,14 +242,14 @@ def _shapes_at(case: Case, sizes: Sizes) -> dict[str, np.ndarray]:
 
 
 def _chosen_arguments(node: Expr, value: Any, scope: Mapping[str, Any]) -> tuple[bool, ...]:
-    """Which of two numbers the larger or the smaller one is."""
+    """Return which of two numbers a maximum or minimum is."""
     if not isinstance(node, Call) or node.op not in _OF_TWO or len(node.args) != 2 or np.size(value) != 1:
         return ()
     return tuple(bool(np.all(np.equal(evaluate(arg, scope), value))) for arg in node.args)
 
 
 def _outcome(value: Any) -> Any:
-    """As what it counts: true or false, of many whether any is and all are; of numbers the small whole ones."""
+    """Return a value's outcome: any and all of booleans, small whole numbers."""
     array = np.asarray(value)
     if array.dtype.kind == "b":
         return bool(array.any()), bool(array.all())

@@ -1,4 +1,4 @@
-"""Smooth graphs: of ops that have a derivative wherever they are defined, so that there is no kink to look for."""
+"""Smooth graphs: all ops are differentiable, so there are no kinks."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from gradcheck.language.problem import Problem
 
 
 def is_smooth(problem: Problem) -> bool:
-    """Whether all ops that a graph applies to its inputs, those inside of others included, are analytic and without a
-    kink."""
+    """Return whether all ops applied to inputs are analytic, without kinks."""
     met: set[Op] = set()
     names: dict[str, Any] = {**problem.sizes, **problem.constants}
     names |= {name: _OpRecordingArray(array, met) for name, array in problem.inputs.items()}
@@ -31,7 +30,7 @@ def is_smooth(problem: Problem) -> bool:
 
 
 class _OpRecordingArray(Operators):
-    """An array that notes which ops it goes through."""
+    """An array that records the ops that it goes through."""
 
     __slots__ = ("array", "met")
 

@@ -65,7 +65,7 @@ class Disagreement:
 
     @property
     def is_rounding_only(self) -> bool:
-        """Whether no digit is common, and the difference is a few roundings.
+        """True if no digit is common, and the gap is a few roundings.
 
         They are roundings of the tensor's largest element, left of terms that cancel.
         """

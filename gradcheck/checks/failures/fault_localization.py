@@ -1,4 +1,4 @@
-"""Where gradients go wrong first: the op or tensor behind all others.
+"""Localization of faults: the op or tensor where gradients go wrong first.
 
 `claims/operations` finds ops that are wrong alone. A tensor is a fault if its gradient does not follow from the
 engine's own gradients of its children.
@@ -91,7 +91,7 @@ def _passed_on_gradients(flow: GradientFlow, gradients: Mapping[str, np.ndarray 
 
 
 def _follows(got: np.ndarray | None, expected: np.ndarray, scale: float, explained: np.ndarray | None) -> bool:
-    """Return whether a gradient is what the children's gradients make of it, up to rounding."""
+    """Return whether a gradient follows from the children's, up to rounding."""
     if got is None:
         return not np.any(expected)
     scale = max(scale, largest_finite(expected))

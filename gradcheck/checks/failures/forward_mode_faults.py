@@ -1,4 +1,4 @@
-"""Where tangents go wrong first, and why."""
+"""Faults of forward mode: the op or tensor whose tangent is wrong first."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class GradientFlow:
 
     @property
     def is_small(self) -> bool:
-        """Whether the graph can be followed."""
+        """True if the graph can be followed."""
         return sum(tensor.data.size for tensor in self.owners) <= MOST_NUMBERS
 
     def run_backward(

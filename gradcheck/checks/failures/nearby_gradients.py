@@ -1,4 +1,4 @@
-"""Gradients of the reference near a point, moved so little that only kinks show.
+"""Gradients of the reference so near to a point that only kinks show.
 
 Subgradients at a kink are the hull of the gradients around it (Clarke, "Generalized gradients and applications",
 Transactions of the AMS 205, 1975; sampled as by Burke, Lewis and Overton, "A robust gradient sampling algorithm",
@@ -43,7 +43,7 @@ Arrays = Mapping[str, np.ndarray]
 
 
 def gradients_of(evaluation: Evaluation, step: int) -> dict[str, np.ndarray]:
-    """Return the gradients after a step in double precision, zeros where none has arrived."""
+    """Return the gradients after a step in double precision; zeros for none."""
     state = evaluation.states[step]
     return {
         name: np.zeros(state.values[name].shape) if g is None else wide(g)

@@ -85,7 +85,7 @@ def reference_error_verdict(context: Context, point: Point, c: Comparison) -> Fa
 
 
 def _holds_by(context: Context, point: Point, c: Comparison, name: str) -> bool:
-    """Return whether a formula gives an engine's gradient of its tensor, made of that engine's numbers."""
+    """Return whether a formula of an engine's numbers gives its gradient."""
     engine = next((engine for engine in context.engines.tested if engine.name == name), None)
     states, claim = () if engine is None else point.evaluation(engine).states, claim_of(context.case, c)
     if c.step >= len(states) or claim is None:
@@ -102,7 +102,7 @@ def _holds_by(context: Context, point: Point, c: Comparison, name: str) -> bool:
 def _holds_for(context: Context, c: Comparison, name: str) -> bool:
     """Return whether a formula also gives another engine's gradient.
 
-    What is undefined repeats no error, and counts as equal.
+    An undefined element repeats no error, and counts as equal.
     """
     claim = claim_of(context.case, c)
     if claim is None:

@@ -1,4 +1,4 @@
-"""Numbers that a file states and that differ: by an engine's mistake, by a person's, or by rounding."""
+"""Stated numbers that differ, by a mistake or by rounding."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STATED = (ClaimKind.EXPECTED, ClaimKind.EXPECTED_VALUE)
 
 
 def mark_stated_consequences(failures: PointFailures, engine: Engine) -> None:
-    """Mark stated numbers as consequences of the wrong gradient with which they are compared."""
+    """Mark stated numbers as consequences of the wrong gradient they miss."""
     found = [failures.comparisons[place] for place in failures.failed((ClaimKind.GRADIENT,), engine.name)]
     wrong = {(c.tensor, c.step): c.cause.origin if c.cause is not None else c.consequence_of for c in found}
     for place in failures.failed((ClaimKind.EXPECTED,), engine.name):
@@ -63,7 +63,7 @@ def _is_rounded(number: float, written: float) -> bool:
 
 
 def diagnose_stated_gradients(failures: PointFailures) -> None:
-    """Diagnose stated gradients that the engines agree are wrong. There is one point only."""
+    """Diagnose stated gradients that the engines agree are wrong."""
     wrong: dict[tuple[str, int], list[int]] = {}
     for place in failures.failed_here((ClaimKind.EXPECTED,)):
         c = failures.comparisons[place]

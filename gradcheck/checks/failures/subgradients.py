@@ -63,7 +63,7 @@ class Subgradients:
 
     @property
     def are_known(self) -> bool:
-        """Whether there are gradients nearby."""
+        """True if there are gradients nearby."""
         return len(self._far.rows) >= _PAIRS
 
     def _sample_pair(self, direction: Arrays) -> None:

@@ -1,7 +1,7 @@
-"""Wrong ways through a graph: the gradients that each would leave, computed on the core's graph by the core's rules.
+"""Wrong ways through a graph, run on the core's graph by the core's rules.
 
-Nothing here knows engines. The order in which an op's operands are taken is no property of a wrong way: a class that
-keeps operands in a set takes them in another order for every op and every run.
+Nothing here knows engines. The order of an op's operands is no property of a wrong way: a class that keeps operands
+in a set takes them in another order for every op and every run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ AS_WRITTEN, REVERSED = 0, -1
 
 @dataclass(frozen=True, slots=True)
 class TraversedGraph:
-    """The roots of a pass and of earlier passes over the same graph, and the ops by number."""
+    """The starts of a pass and of earlier ones over a graph, and its ops."""
 
     roots: Sequence[Tensor]
     seeds: Sequence[np.ndarray]
@@ -39,7 +39,7 @@ class TraversedGraph:
     reversed_ops: int = AS_WRITTEN
 
     def shares_of(self, tensor: Tensor, totals: Totals) -> Shares:
-        """Return what a tensor passes on to each operand: the same array if the numbers are the same."""
+        """Return what a tensor passes on; the same array for the same numbers."""
         if tensor.creation_op is None or tensor not in totals:
             return []
         gradient = totals[tensor]
@@ -54,7 +54,7 @@ class TraversedGraph:
         return {root: np.array(seed) for root, seed in zip(self.roots, self.seeds, strict=True)}
 
     def operand_orders(self) -> Iterator[int]:
-        """Yield every order of the ops' operands; of many ops only the two that are alike for all."""
+        """Yield every order of the operands; of many ops the two alike for all."""
         many = len(self.numbers) > _MOST_ORDERED
         yield from (AS_WRITTEN, REVERSED) if many else range(2 ** len(self.numbers))
 
@@ -95,7 +95,7 @@ class TraversalFault(NamedTuple):
 
 
 def _recurse(start: Iterable[Shares], arrive: Callable[[Tensor, np.ndarray], Shares]) -> bool:
-    """Visit shares depth first; `arrive` returns those that follow. Return whether the visits suffice."""
+    """Visit shares depth first; `arrive` returns the next. Return if it ends."""
     waiting = [iter(shares) for shares in start]
     for _ in range(_MOST_VISITS):
         if not waiting:
@@ -145,9 +145,10 @@ def _keep_first(totals: Totals, tensor: Tensor, share: np.ndarray) -> None:
 
 
 class _EagerTraversal:
-    """A pass in which tensors pass on what they have so far, on each arrival or `once`.
+    """A pass in which tensors pass on what they have so far.
 
-    A tensor's gradient is all that arrives or, `at_turn`, the sum of what it had at its turns.
+    They do on each arrival or `once`. A gradient is all that arrives or, `at_turn`, the sum of what it was at each
+    turn.
     """
 
     def __init__(self, graph: TraversedGraph, *, once: bool, at_turn: bool) -> None:
@@ -203,7 +204,7 @@ def _eager_traversals(*, once: bool, at_turn: bool) -> tuple[Traversal, ...]:
 
 
 def _topologically(graph: TraversedGraph, receive: Receive, *, one_by_one: bool = False) -> Totals:
-    """Take tensors after all their uses; compute a tensor's shares at once or `one_by_one`."""
+    """Take tensors after all their uses; `one_by_one` computes shares anew."""
     totals = graph.initial_totals()
     for tensor in graph.topological_order():
         for number, (operand, share) in enumerate(graph.shares_of(tensor, totals)):
@@ -212,7 +213,7 @@ def _topologically(graph: TraversedGraph, receive: Receive, *, one_by_one: bool 
 
 
 def _by_recursion(graph: TraversedGraph, receive: Receive, *, wait: bool = True) -> Totals | None:
-    """Take a tensor once all its shares have arrived or, without `wait`, on each arrival."""
+    """Take a tensor once all has arrived or, without `wait`, on each arrival."""
     totals, missing = graph.initial_totals(), dict[Tensor, int]()
     for tensor in graph.topological_order():
         for operand in tensor.creators:
@@ -242,14 +243,14 @@ def _double_everything(graph: TraversedGraph) -> Totals:
 
 
 def _double_stored(graph: TraversedGraph) -> Totals | None:
-    """Store gradients twice and pass them on once. A second pass would double the stored ones again."""
+    """Store gradients twice, pass them on once; impossible in a second pass."""
     if graph.earlier_starts:
         return None
     return {tensor: 2 * total for tensor, total in _topologically(graph, _add).items()}
 
 
 def _pass_on_per_arrival(graph: TraversedGraph, *, kept: bool = False) -> Totals:
-    """Pass the whole gradient on once for each arrival, and store it as often if `kept`."""
+    """Pass the whole gradient on once for each arrival; `kept`: store it so."""
     totals, visits = graph.initial_totals(), dict.fromkeys(graph.roots, 1)
     for tensor in graph.topological_order():
         for operand, share in graph.shares_of(tensor, totals):
@@ -259,7 +260,7 @@ def _pass_on_per_arrival(graph: TraversedGraph, *, kept: bool = False) -> Totals
 
 
 def _pass_on_leftovers(graph: TraversedGraph, *, anew: bool = False) -> Totals | None:
-    """Pass on again what earlier passes left; `anew` roots begin with their incoming gradients alone."""
+    """Pass on again what earlier passes left; `anew` roots start afresh."""
     if not graph.earlier_starts:
         return None
     totals: Totals = {}

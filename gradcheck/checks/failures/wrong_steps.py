@@ -134,7 +134,7 @@ def _with_wrong_steps_before(
 
 
 def _is_named_for(step: str, tensor: str) -> bool:
-    """Return whether a step is named for a tensor's gradient: `dZ2`, `grad_Z2`."""
+    """Return whether a step is named for a gradient: `dZ2`, `grad_Z2`."""
     rest = step.removesuffix(tensor) if step.endswith(tensor) else step.removeprefix(tensor)
     return rest != step and rest.strip("_").lower() in _GRADIENT_AFFIXES
 

@@ -1,6 +1,7 @@
-"""What may have been meant by a wrong formula: the nearest right one, found by search; and what refutes it.
+"""Corrections: what a wrong formula may have meant, and counterexamples.
 
-`suggestion` goes about it and verifies what is found; `search` looks one and two `edits` away, at every `position`, in
-an `expression_pool` where each expression is evaluated once. It may ask for derived formulas; it knows nothing of
-engines and of why other claims fail. Another slip that people make is a function in `edits`, with its cost.
+`suggestion` starts `formula_search`, which tries one and two `edits` at every `edit_position`, in an
+`expression_pool` that evaluates each expression once; it verifies the results. `graph_repair` and `step_edits` do
+so for graphs and for steps of a derivation. Nothing here knows engines. Another slip is a function in `edits`, with
+its cost.
 """

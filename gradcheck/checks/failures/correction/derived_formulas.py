@@ -1,5 +1,4 @@
-"""The gradients of a case as formulas that the rules of differentiation give: what may be missing in a wrong one, and
-what is shown where nothing near it is right."""
+"""Gradients of a case as formulas, by the rules of differentiation."""
 
 from __future__ import annotations
 
@@ -12,29 +11,29 @@ from gradcheck.language.case import Case
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.traverse import free_names, substitute
 
-#: One of more parts is not looked at, steps that it shares with others written out.
+#: The most parts of a derived formula, with shared steps written out.
 MAX_PARTS = 120
-#: The gradients of a graph of more parts are not derived.
+#: The most parts of a graph whose gradients are derived.
 MAX_GRAPH = 400
 
 
 class DerivedFormulas:
-    """Those of one case, derived when they are first asked for."""
+    """The derived formulas of one case, on demand."""
 
     def __init__(self, case: Case) -> None:
         self._case = case
 
     def of(self, tensor: str) -> list[Expr]:
-        """A tensor's gradient as formulas: by way of its children's gradients, and by inputs alone."""
+        """Return formulas of a gradient: by children's gradients, and by inputs."""
         return [expr for expr, _ in self._by_tensor.get(tensor, ())]
 
     def without_shared_steps(self, tensor: str) -> list[Expr]:
-        """Those that share no step with other tensors': in these a person would divide by what they divide by."""
+        """Return formulas without shared steps: a person divides by no others."""
         return [expr for expr, shares in self._by_tensor.get(tensor, ()) if not shares]
 
     @cached_property
     def _by_tensor(self) -> dict[str, list[tuple[Expr, bool]]]:
-        """By tensor, and whether they share steps with others, which are written out."""
+        """Formulas by tensor, and whether they share steps with other tensors'."""
         found: dict[str, list[tuple[Expr, bool]]] = {}
         if sum(1 for claim in self._case.graph.values() for _ in claim.expr.walk()) > MAX_GRAPH:
             return found

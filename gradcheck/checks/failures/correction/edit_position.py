@@ -1,4 +1,4 @@
-"""One part of a formula in its place, as an edit sees it, and the tensors, sizes and terms that can be put there."""
+"""A part of a formula at its place, and the operands that edits may use."""
 
 from __future__ import annotations
 
@@ -19,27 +19,29 @@ from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Liter
 
 TRANSPOSES = ("T", "mT", "t", "transpose")
 _RESHAPING = ("reshape", "view", "unsqueeze", "squeeze", "expand")
-#: Through these a factor, or a sign, of an operand is one of the result.
-_LINEAR = ("mul", "div", "outer", *MATRIX_PRODUCTS, *TRANSPOSES, *_RESHAPING, "neg", "sum", "mean", "diag")
-#: How many names, sizes and terms are tried.
+#: Ops through which a factor or a sign of an operand is one of the result.
+_LINEAR = (*_PRODUCTS, *TRANSPOSES, *_RESHAPING, "neg", "sum", "mean", "diag")
+#: The most names, sizes and terms that are tried.
 MOST_NAMES, MOST_SIZES, MOST_TERMS = 24, 16, 12
-#: How many functions and numbers of the graph are tried as what was forgotten.
+#: The most functions and numbers of the graph that are tried as forgotten.
 _MOST_FORGOTTEN = 6
-#: So many numbers that are written there are tried in place of others.
+#: The most literals that are tried in place of others.
 _MOST_LITERALS = 12
-#: So many parts of derived formulas are tried, and how long each may be.
+#: The most parts of derived formulas, and their longest.
 _MOST_PARTS, _SHORT = 12, 8
-#: So many of their conditions, and how long each may be.
+#: The most conditions of derived formulas, and their longest.
 _MOST_CONDITIONS, _LONGEST_CONDITION = 6, 24
 
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """All as parts of one pool. `tensors` have a shape each; `sizes` are different numbers; `terms` come with a sign,
-    as the derived formula has them. `functions` are of one tensor, and `numbers` are written, in the graph or in the
-    derived formulas, all of them `literals`; `roots` says whether these take the square root of a size. `parts` are
-    what derived formulas are made of, with their shapes; `conditions` say where these are 0. `all` says whether nothing
-    was left out; `is_broken` whether the formula has no value, or one of the wrong shape."""
+    """The operands of edits, as parts of one pool.
+
+    `tensors` and `parts` (of derived formulas) come with shapes, `sizes` are distinct, `terms` signed. `functions`
+    take one tensor; `numbers` and `literals` are written in the graph or in derived formulas. `conditions` say
+    where derived formulas are 0. `is_complete` is False if anything was left out, `is_broken` True if the formula
+    has no value of the right shape.
+    """
 
     tensors: tuple[tuple[int, tuple[int, ...]], ...]
     sizes: tuple[int, ...]
@@ -54,15 +56,19 @@ class Operands:
     is_broken: bool = False
 
     def of_shape(self, shape: tuple[int, ...], but: int) -> Iterator[int]:
-        """The other tensors of a shape."""
+        """Yield the other tensors of a shape."""
         return (part for part, known in self.tensors if known == shape and part != but)
 
 
 def operands_of(
     pool: ExpressionPool, case: Case, target: str, derived: Sequence[Expr], others: Sequence[Mapping[str, Any]] = ()
 ) -> Operands:
-    """Everything that a formula for the gradient of `target` may speak of. `derived` are formulas known to be right;
-    `others` is what names stand for elsewhere, where sizes that are equal here may differ."""
+    """Return all that a formula for the gradient of `target` may name.
+
+    Args:
+            derived: formulas that are right.
+            others: scopes of other points, where equal sizes may differ.
+    """
     names = [Name(name) for name in (*case.inputs, *case.constants, *case.graph, *case.let)]
     gradients = [Gradient(name) for name in case.graph if name != target and name in pool.gradients]
     tensors: list[tuple[int, tuple[int, ...]]] = []
@@ -94,7 +100,7 @@ def operands_of(
 
 
 def _parts(pool: ExpressionPool, derived: Sequence[Expr]) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Short calls within the derived formulas that come to a tensor."""
+    """Yield short calls within derived formulas whose value is a tensor."""
     nodes = [node for expr in derived for node in expr.walk() if node is not expr and isinstance(node, Call)]
     short = (node for node in nodes if sum(1 for _ in node.walk()) <= _SHORT and not is_op(node, "neg", *TRANSPOSES))
     for part in islice(dict.fromkeys(map(pool.add, short)), _MOST_PARTS):
@@ -104,7 +110,7 @@ def _parts(pool: ExpressionPool, derived: Sequence[Expr]) -> Iterator[tuple[int,
 
 
 def _conditions(pool: ExpressionPool, derived: Sequence[Expr]) -> Iterator[tuple[int, bool]]:
-    """What chooses in derived formulas between 0 and something else, and whether it chooses 0."""
+    """Yield conditions that choose 0 in derived formulas, and when they do."""
     choices = (node for expr in derived for node in expr.walk() if is_op(node, "where") and len(node.children) == 3)
     found: dict[tuple[int, bool], None] = {}
     for condition, *sides in (node.children for node in choices):
@@ -115,7 +121,7 @@ def _conditions(pool: ExpressionPool, derived: Sequence[Expr]) -> Iterator[tuple
 
 
 def _is_function(node: Expr) -> TypeGuard[Call]:
-    """Whether it is an elementwise function of one tensor."""
+    """Return whether a node is an elementwise function of one tensor."""
     if not isinstance(node, Call) or len(node.args) != 1 or node.kwargs or node.op in ("neg", "positive", "clone"):
         return False
     entry = lookup(node.op)
@@ -137,7 +143,7 @@ def _is_half_power(node: Expr) -> bool:
 
 
 def _sizes(pool: ExpressionPool, case: Case, target: str, others: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Different sizes above 1: symbolic ones first, then those of the target and of what else has a shape."""
+    """Return distinct sizes above 1: symbols, then the target's, then others'."""
     found: dict[tuple[object, ...], int] = {}
     candidates: list[Expr] = [Name(word) for word in case.dims]
     tensors = [target, *(name for name in (*case.inputs, *case.constants, *case.graph) if name != target)]
@@ -163,7 +169,7 @@ def _value(expr: Expr, names: Mapping[str, Any]) -> object:
 
 
 def _terms(expr: Expr) -> list[Expr]:
-    """What a formula adds up at its top, also within one factor of a product, each with its sign."""
+    """Return the signed terms of a formula, also within a factor of a product."""
     found: list[Expr] = []
     stack = [(expr, 1)]
     while stack:
@@ -179,7 +185,7 @@ def _terms(expr: Expr) -> list[Expr]:
 
 
 def _distributed(node: Expr) -> Expr:
-    """`a * (b - c)` as `a * b - a * c`."""
+    """Return `a * b - a * c` for `a * (b - c)`."""
     if isinstance(node, Call) and node.op == "mul" and len(node.args) == 2 and not node.kwargs:
         for index, factor in enumerate(node.args):
             if isinstance(factor, Call) and factor.op in ("add", "sub") and len(factor.args) == 2 and not factor.kwargs:
@@ -191,7 +197,7 @@ def _distributed(node: Expr) -> Expr:
 
 @dataclass(frozen=True, slots=True)
 class EditPosition:
-    """One part of a formula in its place: the part, and what it stands in, None for the whole formula."""
+    """A part of a formula and its parent, None for the whole formula."""
 
     pool: ExpressionPool
     operands: Operands
@@ -210,28 +216,28 @@ class EditPosition:
 
     @property
     def ndim(self) -> int:
-        """Of a tensor; -1 for anything else, also for what cannot be evaluated."""
+        """The dimensions of a tensor; -1 for others and what has no value."""
         array = self.pool.array(self.part)
         return -1 if array is None else array.ndim
 
     @property
     def is_tensor(self) -> bool:
-        """Whether it is a tensor, or a call that cannot be evaluated and may be meant for one."""
+        """True for a tensor, or a call that has no value."""
         value = self.pool.value(self.part)
         return self.pool.array(self.part) is not None or (value is BROKEN and isinstance(self.node, Call))
 
     @property
     def is_term(self) -> bool:
-        """Whether a factor here is not the same as one further up."""
+        """True if a factor here differs from one further up."""
         return self.parent is None or not (is_op(self.parent, *_LINEAR) or isinstance(self.parent, Attribute))
 
     @property
     def is_argument(self) -> bool:
-        """Whether it stands in a function that takes a factor to something else."""
+        """True in a function that is not linear in the part."""
         linear = (*_LINEAR, "add", "sub")
         return isinstance(self.parent, Call) and not is_op(self.parent, *linear)
 
     @property
     def is_summand(self) -> bool:
-        """Whether its sign is the operator's beside it."""
+        """True if the operator beside it has its sign."""
         return self.parent is not None and is_op(self.parent, "add", "sub")

@@ -1,6 +1,6 @@
-"""The slips of a derivation, undone: each function yields what could stand in place of one part of a formula.
+"""Edits that undo a slip of a derivation in one part of a formula.
 
-An edit is small, and need not make sense: whoever asks for it evaluates it, and verifies what fits.
+An edit is small and may make no sense: the search evaluates and verifies it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gradcheck.language.expr.nodes import Attribute, Call, Gradient, Literal, Na
 _FUNCTIONS = (("sin", "cos"), ("sinh", "cosh"), ("sqrt", "rsqrt"), ("softmax", "log_softmax"))
 _PAIRS = (*_FUNCTIONS, ("add", "sub"), ("sum", "mean"), ("amax", "amin"), ("maximum", "minimum"))
 _COMPARISONS = {"gt": ("lt", "ge"), "lt": ("gt", "le"), "ge": ("le", "gt"), "le": ("ge", "lt")}
-#: Ops that are taken for one another.
+#: Ops that are mistaken for one another.
 _SIMILAR_OPS: dict[str, tuple[str, ...]] = {
     **{one: (other,) for pair in _PAIRS for one, other in (pair, pair[::-1])},
     "mul": ("div", "matmul"),
@@ -38,14 +38,14 @@ _SIMILAR_OPS: dict[str, tuple[str, ...]] = {
 }
 #: Operands whose order matters.
 _NONCOMMUTATIVE = ("sub", "div", "matmul", "pow", "mm", "outer", "floor_divide")
-#: So many pairs of what stands in one list are exchanged.
+#: The most pairs in a list that are exchanged.
 _PLACES = 6
 
 EditRule = Callable[[EditPosition], Iterator[int]]
 
 
 def toggle_transpose(at: EditPosition) -> Iterator[int]:
-    """A transpose added, or taken away."""
+    """Add or remove a transpose."""
     if isinstance(at.parent, Attribute):
         return
     if is_op(at.node, *TRANSPOSES):
@@ -55,8 +55,7 @@ def toggle_transpose(at: EditPosition) -> Iterator[int]:
 
 
 def swap_operands(at: EditPosition) -> Iterator[int]:
-    """The operands the other way round; those of a product also each transposed. Of `cat([a, b])`, `where(c, a, b)`
-    and the like two that have changed places."""
+    """Exchange operands, in a product also transposed; exchange list items."""
     if isinstance(at.node, Sequence):
         for first, second in islice(combinations(range(len(at.children)), 2), _PLACES):
             parts = list(at.children)
@@ -80,7 +79,7 @@ def _transpose(pool: ExpressionPool, part: int) -> int:
 
 
 def replace_similar_op(at: EditPosition) -> Iterator[int]:
-    """`mean` for `sum`, `cos` for `sin`, `*` for `@`."""
+    """Replace `sum` by `mean`, `sin` by `cos`, `@` by `*`."""
     node = at.node
     if isinstance(node, Call):
         for other in _SIMILAR_OPS.get(node.op, ()):
@@ -94,7 +93,7 @@ def _has_parameters(op: str, names: list[str]) -> bool:
 
 
 def change_dim(at: EditPosition) -> Iterator[int]:
-    """Another dimension, all of them, or one where there was none."""
+    """Change a dimension, take all, or add one."""
     node = at.node
     if not isinstance(node, Call) or not _has_parameters(node.op, ["dim"]) or not at.children:
         return
@@ -116,7 +115,7 @@ def change_dim(at: EditPosition) -> Iterator[int]:
 
 
 def toggle_keepdim(at: EditPosition) -> Iterator[int]:
-    """`keepdim` added, or taken away."""
+    """Add or remove `keepdim`."""
     node = at.node
     if not isinstance(node, Call) or not _has_parameters(node.op, ["dim", "keepdim"]):
         return
@@ -129,7 +128,7 @@ def toggle_keepdim(at: EditPosition) -> Iterator[int]:
 
 
 def toggle_sign(at: EditPosition) -> Iterator[int]:
-    """A minus added, or taken away."""
+    """Add or remove a minus."""
     if is_op(at.node, "neg"):
         yield at.children[0]
     elif at.parent is not None and is_op(at.parent, *_COMPARISONS):  # `x > 0` is meant, not `-x < 0`
@@ -139,7 +138,7 @@ def toggle_sign(at: EditPosition) -> Iterator[int]:
 
 
 def change_number(at: EditPosition) -> Iterator[int]:
-    """Another number where one is written, one of the derived formula's too."""
+    """Change a literal, also to one of the derived formula."""
     node = at.node
     if not isinstance(node, Literal) or at.parent is None:
         return
@@ -157,7 +156,7 @@ def change_number(at: EditPosition) -> Iterator[int]:
 
 
 def scale_by_constant(at: EditPosition) -> Iterator[int]:
-    """A factor 2, 1/2, n or 1/n."""
+    """Multiply or divide by 2 or a size."""
     if at.is_tensor and at.is_term:
         call = at.pool.call
         yield call("mul", at.pool.literal(2), at.part)
@@ -172,7 +171,7 @@ def scale_by_constant(at: EditPosition) -> Iterator[int]:
 
 
 def keep_one_operand(at: EditPosition) -> Iterator[int]:
-    """One of the operands alone, the others being too much."""
+    """Keep one operand alone."""
     if isinstance(at.node, Call) and at.is_tensor and not is_op(at.node, *TRANSPOSES, "neg"):
         for part in dict.fromkeys(at.children):
             if at.pool.array(part) is not None:
@@ -180,8 +179,10 @@ def keep_one_operand(at: EditPosition) -> Iterator[int]:
 
 
 def change_tensor(at: EditPosition) -> Iterator[int]:
-    """Another tensor of the same shape, or what the derived formula has in its place: `x - x.mean()` for `x`. In a
-    product of matrices that does not go together, one of another shape."""
+    """Replace a tensor by one of its shape, or a part of the derived formula.
+
+    In a product of matrices that has no value, also by one of another shape.
+    """
     array = at.pool.array(at.part)
     if isinstance(at.node, (Name, Gradient)) and array is not None and not isinstance(at.parent, Attribute):
         yield from at.operands.of_shape(array.shape, at.part)
@@ -191,7 +192,7 @@ def change_tensor(at: EditPosition) -> Iterator[int]:
 
 
 def change_size(at: EditPosition) -> Iterator[int]:
-    """Another size: `x.shape[1]` for `x.shape[0]`, or that of another tensor; or one less, as of a variance."""
+    """Replace a size by another, or by one less, as of a variance."""
     node = at.node
     is_whole = type(at.pool.value(at.part)) is int
     is_factor = at.parent is not None and is_op(at.parent, "mul", "div")
@@ -214,7 +215,7 @@ def change_size(at: EditPosition) -> Iterator[int]:
 
 
 def toggle_square(at: EditPosition) -> Iterator[int]:
-    """A square added, or a power taken away."""
+    """Add a square, or remove a power."""
     if is_op(at.node, "pow", "square"):
         yield at.children[0]
     elif at.is_tensor and isinstance(at.node, (Name, Call)) and not is_op(at.node, "mul", "matmul", "add", "sub"):
@@ -222,7 +223,7 @@ def toggle_square(at: EditPosition) -> Iterator[int]:
 
 
 def move_power(at: EditPosition) -> Iterator[int]:
-    """A power taken of another part: `1 - x ** 2` for `(1 - x) ** 2`, `sum(x ** 2)` for `sum(x) ** 2`, and back."""
+    """Move a power to a part, or back: `1 - x ** 2` for `(1 - x) ** 2`."""
     pool, node = at.pool, at.node
     if is_op(node, "pow", "square") and isinstance(pool.exprs[at.children[0]], Call):
         inner, exponent = at.children[0], at.children[1:]
@@ -243,7 +244,7 @@ def _with_part(at: EditPosition, whole: int, place: int, part: int) -> int:
 
 
 def change_slice(at: EditPosition) -> Iterator[int]:
-    """Another part along a dimension: up to a size, or from it on."""
+    """Slice up to a size, or from it on."""
     if isinstance(at.node, Slice) and at.node.step is None:
         known = (*at.children, *at.operands.sizes)
         for bound in dict.fromkeys(known):
@@ -251,7 +252,7 @@ def change_slice(at: EditPosition) -> Iterator[int]:
             yield at.pool.add_node(Slice(at.pool.exprs[bound], None), (bound,))
 
 
-#: Each with how unlikely it is: among formulas that are right, the likeliest and shortest is shown.
+#: Edits with their costs: of right formulas, the cheapest and shortest is shown.
 EDITS: tuple[tuple[EditRule, float], ...] = (
     (toggle_transpose, 1.0),
     (toggle_sign, 1.0),
@@ -276,12 +277,12 @@ EDITS: tuple[tuple[EditRule, float], ...] = (
 )
 
 
-#: How much less likely a factor is forgotten inside a function: `2 * relu(x)` is meant, not `relu(2 * x)`.
+#: The further cost of a factor inside a function: `2 * relu(x)` is likelier than `relu(2 * x)`.
 _INSIDE = 0.3
 
 
 def all_single_edits(pool: ExpressionPool, operands: Operands, root: int) -> Iterator[tuple[int, Path, float]]:
-    """Every formula that is one edit away: the formula, where it was changed, and how unlikely the edit is."""
+    """Yield every formula one edit away, where it changed, and the cost."""
     for path, part, parent in pool.positions(root):
         at = EditPosition(pool, operands, part, None if parent < 0 else pool.exprs[parent])
         for edit, cost in EDITS:

@@ -1,5 +1,4 @@
-"""Expressions and their values at one point, for trying many that differ little: equal ones are one, and each is
-evaluated once."""
+"""Expressions by number, and their values at one point."""
 
 from __future__ import annotations
 
@@ -15,18 +14,18 @@ from gradcheck.language.evaluation.evaluate import evaluate, evaluate_node
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal
 from gradcheck.language.expr.traverse import fold, with_children
 
-#: What an expression that cannot be evaluated comes to.
+#: The value of an expression that cannot be evaluated.
 BROKEN: Any = object()
-#: An expression of more elements is not evaluated.
+#: The most elements of an expression.
 MAX_ELEMENTS = 1_000_000
-#: So many elements, read or made, cost about as much as a call of an op does by itself.
+#: So many elements, read or written, cost about as much as the call of an op.
 _ELEMENTS_PER_CALL = 1_000
 
 _FLOAT64 = np.dtype(np.float64)
-#: What these ops come to for two such arrays: most candidates are made of them.
+#: NumPy functions of ops on two plain arrays, of which most candidates are made.
 _UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "matmul": np.matmul}
 
-#: Those of them that treat each element by itself, of one.
+#: Functions of one element of two plain arrays.
 _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
     "add": operator.add,
     "sub": operator.sub,
@@ -34,13 +33,12 @@ _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
     "div": operator.truediv,
 }
 
-#: The way from an expression to a part of it: which child, at each level.
+#: The way from an expression to a part: the child's number at each level.
 Path = tuple[int, ...]
 
 
 class LazyExpressions:
-    """Expressions by number. A call is made when somebody asks for it: most of those that are tried are known not to
-    fit before."""
+    """Expressions by number; calls are made on demand, since most never fit."""
 
     __slots__ = ("_calls", "_children", "_made")
 
@@ -57,16 +55,16 @@ class LazyExpressions:
         return self._make(part) if found is None else found
 
     def append(self, node: Expr) -> None:
-        """The next one."""
+        """Add an expression."""
         self._made.append(node)
 
     def append_call(self, op: str, keys: tuple[str, ...]) -> None:
-        """The next one is a call, over children of which the last have these keywords."""
+        """Add a call whose last children have these keywords."""
         self._calls[len(self._made)] = (op, keys)
         self._made.append(None)
 
     def op(self, part: int) -> str | None:
-        """What a part calls; None for what is no call."""
+        """Return the op that a part calls, None for no call."""
         node = self._made[part]
         if node is None:
             return self._calls[part][0]
@@ -87,8 +85,11 @@ class LazyExpressions:
 
 
 class ExpressionPool:
-    """Expressions by number: `i` is `exprs[i]`, made of the expressions `children[i]`. `names` and `gradients` are what
-    `x` and `grad(x)` stand for; `work` is what evaluating has cost so far, in calls of an op on small tensors."""
+    """Expressions `exprs[i]` over `children[i]`; equal ones have one number.
+
+    `names` and `gradients` are the values of `x` and `grad(x)`; `work` counts evaluations in calls of an op on
+    small tensors.
+    """
 
     def __init__(self, names: Mapping[str, Any], gradients: Mapping[str, Any]) -> None:
         self.names, self.gradients = names, gradients
@@ -100,11 +101,11 @@ class ExpressionPool:
         self._counted: set[int] = set()  # what `work` counts already, although it is not evaluated
 
     def add(self, root: Expr) -> int:
-        """The number of an expression."""
+        """Return the number of an expression."""
         return fold(root, lambda node, children: self.add_node(node, tuple(children)))
 
     def add_node(self, node: Expr, children: tuple[int, ...]) -> int:
-        """The same kind of expression over other parts."""
+        """Return the number of a node over other parts."""
         key = (type(node), node.label, children)
         number = self._numbers.get(key)
         if number is None:
@@ -119,7 +120,7 @@ class ExpressionPool:
         return number
 
     def call(self, op: str, *args: int, **kwargs: int) -> int:
-        """An op applied to parts."""
+        """Return the number of a call of an op."""
         children = (*args, *kwargs.values()) if kwargs else args
         key = (Call, (op, len(args), *kwargs), children)
         number = self._numbers.get(key)
@@ -130,11 +131,10 @@ class ExpressionPool:
         return number
 
     def literal(self, value: Any) -> int:
-        """A number, or True."""
         return self.add_node(Literal(value), ())
 
     def replace(self, root: int, path: Path, part: int) -> int:
-        """The expression with another part at the end of the path."""
+        """Return the expression with another part at the end of a path."""
         if not path:
             return part
         parents = [root]
@@ -147,7 +147,7 @@ class ExpressionPool:
         return part
 
     def positions(self, root: int) -> Iterator[tuple[Path, int, int]]:
-        """Every place in an expression in reading order: the path there, the part, and its parent (-1 for the root)."""
+        """Yield path, part and parent (-1 for the root) in reading order."""
         stack: list[tuple[Path, int, int]] = [((), root, -1)]
         while stack:
             path, part, parent = stack.pop()
@@ -158,7 +158,7 @@ class ExpressionPool:
     # Values --------------------------------------------------------------------------------------
 
     def value(self, part: int) -> Any:
-        """What a part comes to at the pool's point, or BROKEN."""
+        """Return the value of a part, or BROKEN."""
         known = self._values
         if part in known:
             return known[part]
@@ -179,13 +179,15 @@ class ExpressionPool:
         return known[part]
 
     def array(self, part: int) -> np.ndarray | None:
-        """The value of a part that is a tensor of numbers; None otherwise."""
+        """Return the value of a part if it is a tensor, else None."""
         value = self.value(part)
         return value if isinstance(value, np.ndarray) else None
 
     def first_element(self, part: int) -> float | None:
-        """The first element of what a part comes to, where that can be had without the others; None where it cannot.
-        It counts as evaluated."""
+        """Return a part's first element if the others need not be computed.
+
+        The part counts as evaluated.
+        """
         children, known = self.children[part], self._values
         arithmetic = _ARITHMETIC.get(self.exprs.op(part) or "") if len(children) == 2 else None
         if arithmetic is None or part in known or part in self._counted:
@@ -227,15 +229,15 @@ class ExpressionPool:
 
 
 def _are_plain(a: Any, b: Any) -> bool:
-    """Whether they are arrays of one shape, in double precision, which nothing more is to be asked about."""
+    """Return whether two values are float64 arrays of one shape."""
     return type(a) is type(b) is np.ndarray and a.shape == b.shape and a.dtype is b.dtype is _FLOAT64
 
 
 def is_op(node: Expr, *ops: str) -> bool:
-    """Whether a node is a call of one of these ops."""
+    """Return whether a node calls one of these ops."""
     return isinstance(node, Call) and node.op in ops
 
 
 def is_shape(node: Expr) -> bool:
-    """Whether it is `x.shape`."""
+    """Return whether a node is `x.shape`."""
     return isinstance(node, Attribute) and node.name == "shape"

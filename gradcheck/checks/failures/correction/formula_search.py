@@ -1,5 +1,4 @@
-"""The search: formulas one edit away from a wrong one, then those two away, as far as a budget of work goes; what fits
-at one point is kept."""
+"""The search for formulas one and two edits away, within a budget of work."""
 
 from __future__ import annotations
 
@@ -14,15 +13,15 @@ from gradcheck.checks.failures.correction.edits import all_single_edits
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.language.expr.printer import to_text
 
-#: Formulas of more parts are not searched.
+#: The most parts of a searched formula.
 MAX_PARTS = 120
-#: Once something fits, so many more are looked at for something likelier.
+#: So many more formulas are tried after one fits, for a likelier one.
 _LINGER = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A formula that fits, by so many edits that are so unlikely together."""
+    """A formula that fits, its number of edits, and their cost."""
 
     part: int
     edits: int
@@ -30,10 +29,10 @@ class Candidate:
 
 
 class FormulaSearch:
-    """What fits instead of the formula `root` of the pool, so that it comes to the array `want`.
+    """The formulas near `root` in the pool that give the array `want`.
 
-    The budget is in calls of an op on small tensors: what evaluating costs (see `ExpressionPool`), and one for each
-    formula that an edit makes. `is_complete` says, in the end, whether all formulas within two edits were looked at.
+    The budget counts calls of an op on small tensors, and one for each formula. `is_complete` is True in the end if
+    all formulas within two edits were tried.
     """
 
     def __init__(self, pool: ExpressionPool, operands: Operands, root: int, want: np.ndarray, budget: int) -> None:
@@ -48,18 +47,18 @@ class FormulaSearch:
 
     @property
     def spent(self) -> int:
-        """How much of the budget is spent."""
+        """The part of the budget that is spent."""
         return self._made + self.pool.work - self._work_before
 
     def fits_by_edit_count(self) -> Iterator[list[Candidate]]:
-        """What fits after one edit, then what fits after two, the likeliest first; nothing where it is too long."""
+        """Yield the formulas that fit after one edit, then two, likeliest first."""
         parts = sum(1 for _, _ in zip(self.pool.positions(self.root), range(MAX_PARTS + 1), strict=False))
         if parts <= MAX_PARTS:
             yield self._ranked(self._one_edit())
             yield self._ranked(self._two_edits())
 
     def _ranked(self, found: Iterator[Candidate]) -> list[Candidate]:
-        """Simple before complicated: by cost, then by length."""
+        """Sort by cost, then by length."""
         return sorted(found, key=lambda c: (c.cost, len(to_text(self.pool.exprs[c.part]))))
 
     def _one_edit(self) -> Iterator[Candidate]:
@@ -73,7 +72,7 @@ class FormulaSearch:
                 return
 
     def _two_edits(self) -> Iterator[Candidate]:
-        """First the second edits at the root, for every first one; then those everywhere else."""
+        """Try second edits at the root first, then everywhere else."""
         first = sorted(((cost, part) for part, cost in self._tried.items() if part != self.root), key=lambda f: f[0])
         seen = set(self._tried)
         last = None  # how many formulas have been seen when the search ends
@@ -94,7 +93,7 @@ class FormulaSearch:
         self.is_complete = self.operands.is_complete
 
     def fits(self, part: int) -> bool:
-        """Whether it has the wanted shape and, nearly, the wanted numbers."""
+        """Return whether a formula gives the wanted array."""
         first, far = self.pool.first_element(part), self._tolerance.atol
         if first is not None and abs(first - self._first) > far:  # tells most apart; NaN is not far
             return False

@@ -1,4 +1,4 @@
-"""What a graph that cannot be computed may have been meant to say: one edit away, so that it can."""
+"""Repairs of a graph that cannot be computed: one edit that makes it so."""
 
 from __future__ import annotations
 
@@ -20,29 +20,27 @@ from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
 
-#: How many edits are evaluated, and how many that fit are verified elsewhere; at how many other sizes.
+#: The most edits that are evaluated, the most that are verified, and the other sizes for that.
 MAX_EDITS, MOST_VERIFIED, TRIALS = 2_000, 8, 3
-#: With how many edits of an entry the whole graph is computed; of how many entries, where the tensors of the case have
-#: no more numbers than that.
+#: The most edits with which the graph is computed, the most entries, and the most numbers for that.
 _MOST_REACHED, _ENTRIES, _LARGE = 60, 6, 1_000_000
-#: An entry of more parts is not searched.
+#: The most parts of a searched entry.
 MAX_PARTS = 120
-#: How much less likely an edit is that is not where the graph breaks, or in an entry above.
+#: The further cost of an edit away from the failing part, or in an earlier entry.
 _ELSEWHERE, _ABOVE = 0.5, 1.5
-#: How much likelier one is that speaks of a tensor that nothing else does.
+#: The saving if an edit names an unused tensor.
 _FORGOTTEN = 0.7
-#: And one of a leaf's sizes: the other way round, or another one.
+#: The costs of a leaf's sizes exchanged, or changed.
 _TURNED_LEAF, _OTHER_LEAF = 1.15, 1.3
 _CREATORS = {"randn": 0, "rand": 0, "zeros": 0, "ones": 0, "uniform": 2, "randint": 2}
-#: How many sizes such a leaf has, and how many others are tried.
+#: The most sizes of a leaf, and the most other sizes tried.
 _MOST_SIZES, _MOST_OTHERS = 4, 24
 NOTHING = Operands((), (), (), is_complete=True)
 
 
 @dataclass(frozen=True, slots=True)
 class GraphRepair:
-    """An entry of the graph, or a leaf, with what it may have been meant to say; how unlikely that is, and how many
-    entries can be computed then."""
+    """A repaired entry or leaf, its cost, and how many entries it computes."""
 
     name: str
     claim: Claim
@@ -51,11 +49,10 @@ class GraphRepair:
 
 
 def find_graph_repair(problem: Problem, entry: str, refused: Expr) -> GraphRepair | None:
-    """What one edit changes so that the graph can be computed; None where no edit does. It breaks at `refused`, in
-    `entry`.
+    """Return the edit with which the graph can be computed, None for none.
 
-    An edit with which all of it can be computed comes before one that only reaches further. What fits at the case's own
-    numbers is tried at other sizes, where it has any.
+    `refused` is the part of `entry` that fails. Edits that only reach further do not count; those that fit are
+    verified at other sizes.
     """
     case = problem.case
     names = list(case.graph)
@@ -75,7 +72,7 @@ def find_graph_repair(problem: Problem, entry: str, refused: Expr) -> GraphRepai
 
 
 def _entry_repairs(problem: Problem, entry: str, refused: Expr | None) -> Iterator[GraphRepair]:
-    """Edits of one entry with which it can be computed."""
+    """Yield edits of one entry with which it can be computed."""
     case = problem.case
     pool = ExpressionPool(_names_above(problem, entry), {})
     root = pool.add(case.graph[entry].expr)
@@ -103,8 +100,7 @@ def _entry_repairs(problem: Problem, entry: str, refused: Expr | None) -> Iterat
 
 
 def _leaf_repairs(problem: Problem, refused: Expr) -> Iterator[GraphRepair]:
-    """Other sizes of an input or constant that the refused part speaks of, which a creator makes: two of them the other
-    way round, or one of another name."""
+    """Yield other sizes of leaves in the failing part: exchanged, or renamed."""
     case = problem.case
     leaves = {**case.inputs, **case.constants}
     written = [value.expr for value in leaves.values() if value.expr is not None]
@@ -130,7 +126,7 @@ def _leaf_repairs(problem: Problem, refused: Expr) -> Iterator[GraphRepair]:
 
 
 def _sizes(expr: Expr) -> tuple[Expr, ...]:
-    """The sizes of a creator's call, written one by one or in a list."""
+    """Return the sizes of a creator's call, in a list or not."""
     if not is_op(expr, *_CREATORS):
         return ()
     args = expr.children[_CREATORS[expr.op] :] if isinstance(expr, Call) else ()
@@ -147,7 +143,7 @@ def _with_sizes(expr: Expr, sizes: tuple[Expr, ...]) -> Expr:
 
 
 def _names_above(problem: Problem, entry: str) -> dict[str, Any]:
-    """What may be named in an entry, as far as it can be computed."""
+    """Return the values that an entry may name."""
     names = problem.environment()
     for name, claim in problem.case.graph.items():
         if name == entry:
@@ -157,7 +153,6 @@ def _names_above(problem: Problem, entry: str) -> dict[str, Any]:
 
 
 def _used(case: Case) -> set[str]:
-    """The names that the graph speaks of."""
     return {name for claim in case.graph.values() for name in free_names(claim.expr)}
 
 
@@ -170,7 +165,7 @@ def _case_with(case: Case, entry: str, claim: Claim) -> Case:
 
 
 def _count_computable(case: Case, names: Mapping[str, Any]) -> int:
-    """How many entries can be computed; one more where a backward pass can begin at the roots, and formulas fit."""
+    """Count computable entries, and one more if passes begin and formulas fit."""
     values = dict(names)
     try:
         for name, claim in case.graph.items():
@@ -183,7 +178,7 @@ def _count_computable(case: Case, names: Mapping[str, Any]) -> int:
 
 
 def _shapes_fit(case: Case, values: Mapping[str, Any]) -> bool:
-    """Whether the case's formulas, where they can be computed, have their tensors' shapes: a gradient has its own."""
+    """Return whether computable formulas have the shapes of their tensors."""
     for name, claims in case.formulas.items():
         for claim in claims if isinstance(values.get(name), np.ndarray) else ():
             try:
@@ -196,12 +191,12 @@ def _shapes_fit(case: Case, values: Mapping[str, Any]) -> bool:
 
 
 def _is_one_number(value: Any) -> bool:
-    """Whether it is a number or a tensor of one element, and not several results of an op."""
+    """Return whether a value is a number or a tensor of one element."""
     return not isinstance(value, (tuple, list)) and np.size(value) == 1
 
 
 def _count_other_sizes(case: Case, meant: GraphRepair) -> int:
-    """At how many other sizes the graph can be computed as far with this edit."""
+    """Count the other sizes at which a repair reaches as far."""
     changed = _case_with(case, meant.name, meant.claim)
     held = 0
     for trial in range(TRIALS):

@@ -1,5 +1,4 @@
-"""What was forgotten in a derivation, put in: functions, paths, terms, factors, sides of a branch, sums. Each function
-yields what could stand in place of one part of a formula, as those in `edits` do."""
+"""Forgotten parts of a derivation, put in; edits as in `edits`."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from gradcheck.language.expr.nodes import Attribute, Gradient
 
 
 def add_missing_function(at: EditPosition) -> Iterator[int]:
-    """A function of the graph that was forgotten: `x` for `abs(x)`."""
+    """Apply a function of the graph: `abs(x)` for `x`."""
     is_product = is_op(at.node, "mul", "div", "neg")
     if at.is_tensor and not is_product and not isinstance(at.node, Gradient) and not isinstance(at.parent, Attribute):
         for function in at.operands.functions:
@@ -22,7 +21,7 @@ def add_missing_function(at: EditPosition) -> Iterator[int]:
 
 
 def add_missing_path(at: EditPosition) -> Iterator[int]:
-    """A path that is missing, whose gradient is a term by itself: `grad(d) + grad(e)`."""
+    """Add the gradient of a missing path: `grad(d) + grad(e)`."""
     if at.parent is None:
         for term in at.operands.terms:
             if isinstance(at.pool.exprs[term], Gradient) and term not in (at.part, *at.children):
@@ -30,7 +29,7 @@ def add_missing_path(at: EditPosition) -> Iterator[int]:
 
 
 def add_missing_term(at: EditPosition) -> Iterator[int]:
-    """A term of the derived formula that is missing, or has the wrong sign."""
+    """Add a term of the derived formula, or change its sign."""
     if at.parent is None:
         for term in at.operands.terms:
             node = at.pool.exprs[term]
@@ -43,7 +42,7 @@ def add_missing_term(at: EditPosition) -> Iterator[int]:
 
 
 def add_missing_factor(at: EditPosition) -> Iterator[int]:
-    """A factor that was dropped: an elementwise one, or one of a product of matrices."""
+    """Add a dropped factor, of elements or of a product of matrices."""
     array = at.pool.array(at.part)
     if array is None or not at.is_term:
         return
@@ -67,7 +66,7 @@ def add_missing_factor(at: EditPosition) -> Iterator[int]:
 
 
 def add_missing_condition(at: EditPosition) -> Iterator[int]:
-    """A side of a branch that was forgotten, on which the gradient is 0."""
+    """Add the side of a branch on which the gradient is 0."""
     array = at.pool.array(at.part)
     if array is None or not at.is_term or at.is_argument:
         return
@@ -80,7 +79,7 @@ def add_missing_condition(at: EditPosition) -> Iterator[int]:
 
 
 def add_missing_sum(at: EditPosition) -> Iterator[int]:
-    """A sum that is missing: broadcasting was not undone."""
+    """Add the sum that undoes a broadcast."""
     if at.is_term:
         for dim in range(at.ndim):
             yield at.pool.call("sum", at.part, dim=at.pool.literal(dim))

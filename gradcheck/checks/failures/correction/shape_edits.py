@@ -1,4 +1,4 @@
-"""Edits of an expression that cannot be computed: what shapes that do not fit, or a list that is none, come from."""
+"""Edits of an expression that cannot be computed for its shapes or lists."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from gradcheck.checks.failures.correction.expression_pool import is_op
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.printer import to_text
 
-#: How alike the names of two tensors are that may be taken for each other.
+_PRODUCTS = ("dot", "mv", "mm", "bmm", "inner")
+#: How similar the names of two exchanged tensors must be.
 _ALIKE = 0.5
 
 
 def wrap_in_list(at: EditPosition) -> Iterator[int]:
-    """`cat([x, y])` for `cat(x, y)`."""
+    """Replace `cat(x, y)` by `cat([x, y])`."""
     node = at.node
     if is_op(node, "cat", "stack", "hstack", "vstack", "dstack", "column_stack") and len(at.children) > 1:
         assert isinstance(node, Call)
@@ -27,13 +28,13 @@ def wrap_in_list(at: EditPosition) -> Iterator[int]:
 
 
 def use_matmul(at: EditPosition) -> Iterator[int]:
-    """`x @ y` for `dot(x, y)`."""
-    if is_op(at.node, *MATRIX_PRODUCTS, "inner") and len(at.children) == 2:
+    """Replace `dot(x, y)` by `x @ y`."""
+    if is_op(at.node, *_PRODUCTS) and len(at.children) == 2:
         yield at.pool.call("matmul", *at.children)
 
 
 def swap_arguments(at: EditPosition) -> Iterator[int]:
-    """The first two arguments of a function the other way round."""
+    """Exchange the first two arguments of a function."""
     node = at.node
     if isinstance(node, Call) and len(node.args) > 1 and not is_op(node, "getitem", "add", "sub", "mul", "div"):
         first, second, *rest = at.children
@@ -41,7 +42,7 @@ def swap_arguments(at: EditPosition) -> Iterator[int]:
 
 
 def use_column(at: EditPosition) -> Iterator[int]:
-    """`b[:, None]` for `b`, beside a matrix."""
+    """Replace `b` beside a matrix by `b[:, None]`."""
     if at.ndim != 1 or at.parent is None or not is_op(at.parent, "add", "sub", "mul", "div"):
         return
     beside = [at.pool.array(at.pool.add(child)) for child in at.parent.children]
@@ -51,7 +52,7 @@ def use_column(at: EditPosition) -> Iterator[int]:
 
 
 def use_similar_name(at: EditPosition) -> Iterator[int]:
-    """Another tensor, whose name is nearly the same: `W1` for `W2`."""
+    """Replace a tensor by one of a similar name: `W2` by `W1`."""
     node = at.node
     if isinstance(node, Name):
         for name, value in at.pool.names.items():
@@ -61,19 +62,19 @@ def use_similar_name(at: EditPosition) -> Iterator[int]:
 
 
 def transpose_factor(at: EditPosition) -> Iterator[int]:
-    """A transpose added to a factor of a product of matrices, or taken away."""
-    if at.parent is not None and is_op(at.parent, *PRODUCTS):
+    """Add or remove a transpose in a product of matrices."""
+    if at.parent is not None and is_op(at.parent, "matmul", "mm", "bmm", "mv", "linear"):
         yield from toggle_transpose(at)
 
 
 def transpose_term(at: EditPosition) -> Iterator[int]:
-    """The same of what is added, or multiplied by elements."""
+    """Add or remove a transpose in elementwise arithmetic."""
     if at.parent is not None and is_op(at.parent, "add", "sub", "mul", "div"):
         yield from toggle_transpose(at)
 
 
 def use_batched_op(at: EditPosition) -> Iterator[int]:
-    """`K.mT` for `K.T` of a batch of matrices, `flatten(x, 1)` for `flatten(x)` of a batch of rows."""
+    """Replace `K.T` of a batch by `K.mT`, `flatten(x)` by `flatten(x, 1)`."""
     array = at.pool.array(at.children[0]) if len(at.children) == 1 else None
     if array is not None and array.ndim > 2 and is_op(at.node, "T"):
         yield at.pool.call("mT", at.children[0])
@@ -82,7 +83,7 @@ def use_batched_op(at: EditPosition) -> Iterator[int]:
 
 
 def use_boolean_keepdim(at: EditPosition) -> Iterator[int]:
-    """`keepdim=True` for `keepdim=1`."""
+    """Replace `keepdim=1` by `keepdim=True`."""
     node = at.node
     if isinstance(node, Call) and any(isinstance(value, Literal) and value.value == 1 for _, value in node.kwargs):
         kwargs = ((name, Literal(True) if name == "keepdim" else value) for name, value in node.kwargs)
@@ -90,18 +91,18 @@ def use_boolean_keepdim(at: EditPosition) -> Iterator[int]:
 
 
 def swap_factors(at: EditPosition) -> Iterator[int]:
-    """`y @ x` for `x @ y`."""
-    if is_op(at.node, *MATRIX_PRODUCTS):
+    """Replace `x @ y` by `y @ x`."""
+    if is_op(at.node, "matmul", "mm", "bmm", "mv"):
         yield at.pool.add_node(at.node, at.children[::-1])
 
 
 def change_product(at: EditPosition) -> Iterator[int]:
-    """`x @ y` for `x * y`, and the other way round."""
+    """Replace `x * y` by `x @ y`, or vice versa."""
     if is_op(at.node, "mul", "matmul"):
         yield at.pool.call("matmul" if is_op(at.node, "mul") else "mul", *at.children)
 
 
-#: Each with how unlikely it is.
+#: Edits with their costs.
 EDITS: tuple[tuple[EditRule, float], ...] = (
     (wrap_in_list, 1.0),
     (use_matmul, 1.0),
@@ -119,6 +120,6 @@ EDITS: tuple[tuple[EditRule, float], ...] = (
 
 
 def shortened_text(expr: Expr, most: int = 40) -> str:
-    """A part of an entry, short enough for a sentence."""
+    """Return the text of an expression, cut for a sentence."""
     text = to_text(expr)
     return text if len(text) <= most else f"{text[: most - 1]}…"

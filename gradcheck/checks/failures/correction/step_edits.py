@@ -1,7 +1,7 @@
-"""Steps of a derivation that are the gradient of nothing that has a name: `dA` in `H: relu(X @ W + b)`.
+"""Slips in steps of a derivation that are no named tensor's gradient.
 
-Nobody knows what such a step should come to. But a slip in it is found as one in a formula is: undone, it makes all
-formulas right that are made of the step.
+For `dA` in `H: relu(X @ W + b)` there is no right value. But undoing a slip in it makes all formulas right that use
+the step.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from gradcheck.language.expr.nodes import Name
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 
-#: So many edits of one step are tried, and so many that fit are verified.
+#: The most edits of a step that are tried, and verified.
 _TRIED, _VERIFIED = 3_000, 6
-#: The gradient of a tensor, and a formula for it.
+#: A tensor, and a formula for its gradient.
 _Formula = tuple[str, Claim]
 
 
 @dataclass(frozen=True, slots=True)
 class _FixedStep:
-    """A step, what was meant, and the case with that in its place."""
+    """A step, its intended text, and the case with that."""
 
     name: str
     text: str
@@ -47,8 +47,10 @@ class _FixedStep:
 
 
 def blame_slips_in_steps(context: Context, points: ExplanationPoints, derived: DerivedFormulas) -> None:
-    """Add a comparison for each step in which a slip alone makes formulas fail, as their cause: all that are made of
-    it, and none of which a slip of its own explains as well."""
+    """Add a comparison for each step in which a slip makes formulas fail.
+
+    All formulas that use the step fail, and no slip of their own explains one alone.
+    """
     case = context.case
     if not case.let or case.is_expected_to_fail or not context.points.own.is_complete:
         return
@@ -69,7 +71,7 @@ def blame_slips_in_steps(context: Context, points: ExplanationPoints, derived: D
 
 
 def _is_near(suggester: Suggester, formula: _Formula) -> bool:
-    """Whether a right formula is near this one, steps as they are."""
+    """Return whether a right formula is near this one, with unchanged steps."""
     name, claim = formula
     suggester.case = suggester.context.case
     found = suggester.suggestion(name, claim)
@@ -83,7 +85,7 @@ def _fails(c: Comparison) -> bool:
 def _fix_step(
     suggester: Suggester, step: str, using: Sequence[_Formula], claims: Sequence[StepClaims]
 ) -> _FixedStep | None:
-    """The step with the likeliest slip undone with which all formulas that are made of it are right."""
+    """Return the step with its likeliest slip undone if that fixes formulas."""
     case = suggester.context.case
     scopes = [scope_with_steps(case, case.let, one) for one in claims]
     pool = ExpressionPool(scopes[0], scopes[0].gradients)
@@ -115,7 +117,7 @@ def _fix_step(
 
 
 def _report_step(context: Context, found: _FixedStep, using: Sequence[_Formula], claims: StepClaims) -> None:
-    """The step against what was meant, as the cause of what the formulas come to."""
+    """Add the step against its intended text, as the formulas' cause."""
     origin, step = fact("step", name=found.name), context.case.let[found.name]
     known = {(name, claim.text) for name, claim in using}
 

@@ -1,5 +1,4 @@
-"""`did you mean  A.T @ G ?`: the nearest right formulas to a wrong one, each verified like any formula; and small
-numbers that refute it."""
+"""Suggestions (`did you mean  A.T @ G ?`), verified; counterexamples."""
 
 from __future__ import annotations
 
@@ -38,26 +37,24 @@ from gradcheck.oracles.exact.prove import prove
 from gradcheck.oracles.numeric.counterexample import WORK, Counterexample, counterexample
 from gradcheck.oracles.numeric.work_budget import WorkBudget
 
-#: The budgets of the searches (see `FormulaSearch`) for one formula, and for all of a case.
+#: The budgets of the search (see `FormulaSearch`) for one formula, and for a case.
 FORMULA_BUDGET, CASE_BUDGET = 42_000, 126_000
-#: How many formulas that fit are tidied, and how many of these are verified, the likeliest first; one that holds is
-#: shown.
+#: The most fitting formulas that are tidied, and the most that are verified. The first that holds is shown.
 MOST_TIDIED, MOST_VERIFIED = 24, 12
-#: At how many points sizes are told apart.
+#: The most points at which sizes are told apart.
 MAX_SCOPES = 3
-#: How much less likely it is that a gradient was meant to be made of gradients alone.
+#: The further cost of a formula of gradients alone.
 _NO_DERIVATION = 1.0
-#: How much less likely it is that a step was not meant that its author has derived.
+#: The further cost of a formula without a step that its author derived.
 _WITHOUT_STEP = 0.5
-#: A derived formula longer than this is no help in a line of a report.
+#: The longest derived formula that is reported.
 MAX_DERIVED = 160
-#: The work that is spent on all counterexamples of a case.
+#: The work on all counterexamples of a case.
 ALL_WORK = 2 * WORK
 
 
 def suggest(context: Context, points: ExplanationPoints, derived: DerivedFormulas) -> None:
-    """Tell of each formula, and each step of a derivation, that is wrong what may have been meant: a diagnosis
-    `did_you_mean`, or, where nothing near it is found to be right, `derived`."""
+    """Add to each wrong formula and step `did_you_mean`, or else `derived`."""
     if context.points.own.is_complete:
         suggester = Suggester(context, points, derived)
         for place, c, claim in wrong_formulas(context):
@@ -74,7 +71,7 @@ def suggest(context: Context, points: ExplanationPoints, derived: DerivedFormula
 
 
 def _holds_at_written_numbers(context: Context, c: Comparison) -> bool:
-    """Whether the formula of a comparison holds at the numbers, or the sizes, that the file writes out."""
+    """Return whether a formula holds at the file's own numbers or sizes."""
     if any(value.expr is not None for value in context.case.inputs.values()) and not _has_wrong_shape(c):
         return False
     own = [one for one in _same(context, c) if one.trial is None]
@@ -82,21 +79,22 @@ def _holds_at_written_numbers(context: Context, c: Comparison) -> bool:
 
 
 def _is_wrong_at_kinks_alone(context: Context, c: Comparison) -> bool:
-    """Whether it fails only where each of its numbers may be a subgradient's: nothing that is near it is better
-    elsewhere."""
+    """Return whether a formula fails only as a whole outside of a hull.
+
+    Formulas near it are no better elsewhere.
+    """
     verdicts = [one.verdict for one in _same(context, c) if one.status == "failed"]
     return all(verdict is not None and verdict.kind == "outside_together" for verdict in verdicts)
 
 
 def _same(context: Context, c: Comparison) -> list[Comparison]:
-    """All comparisons of the formula."""
+    """Return all comparisons of the formula."""
     same = (c.what, c.tensor, c.formula)
     return [one for one in context.found if (one.what, one.tensor, one.formula) == same]
 
 
 def _claims_to_fit(held: Sequence[StepClaims], name: str, wrong: Claim) -> StepClaims:
-    """At whose numbers formulas are tried: the first where the wrong one shows, and the gradient is finite, if it is
-    anywhere."""
+    """Return the claims of the first finite point at which the formula fails."""
     finite = [c for c in held if np.all(np.isfinite(wide(c.scope.gradients.get(name, np.array(np.nan)))))]
     failed = {(name, wrong.text)}
     showing = (c for c in finite if check_formula(replace(c, known_failures=failed), name, wrong).status == "failed")
@@ -104,9 +102,10 @@ def _claims_to_fit(held: Sequence[StepClaims], name: str, wrong: Claim) -> StepC
 
 
 def _ranked_texts(tidier: Tidier, found: Sequence[Candidate], wrong: Expr, steps: Collection[str]) -> list[str]:
-    """The texts of formulas that fit, tidied, the likeliest and shortest first; then those that are left as they are.
-    One of other tensors' gradients alone, where the wrong one had values in it, is no derivation, and comes late; one
-    that keeps the author's own steps comes early."""
+    """Return the tidied texts of fitting formulas, likeliest first.
+
+    A formula of other gradients alone comes late, if the wrong one names values; one with the author's steps early.
+    """
     own = free_names(wrong).keys() & set(steps)
     ranked: dict[str, tuple[int, float, int]] = {}
     for candidate in found:
@@ -126,17 +125,16 @@ def _add_diagnosis(context: Context, place: int, found: Diagnosis | None) -> Non
 
 
 class Suggester:
-    """Suggests formulas for one case, whose wrong steps may be mended from one formula to the next."""
+    """Suggestions for one case, whose `case` may have fixed steps."""
 
     def __init__(self, context: Context, points: ExplanationPoints, derived: DerivedFormulas) -> None:
         self.context, self.case, self.points, self.derived = context, context.case, points, derived
         self.budget = CASE_BUDGET
-        self._wrong: Claim | None = None  # instead of which something is suggested
-        self._claims: dict[tuple[bool, int], tuple[Case, list[StepClaims]]] = {}  # by the case, which is kept
+        self._wrong: Claim | None = None  # the formula to replace
+        self._claims: dict[tuple[bool, int], tuple[Case, list[StepClaims]]] = {}  # the case is kept, for its id
 
     def suggestion(self, name: str, claim: Claim, step: str = "") -> Diagnosis | None:
-        """What may have been meant instead of one wrong formula, or of a `step` of a derivation; None where neither a
-        formula near it is right nor the derived one short."""
+        """Return a right formula near a wrong one or a `step`, or the derived one."""
         speaking = self.points.must_vary_incoming(claim.expr)
         held = self._claims_to_verify(speaking)
         self._wrong = claim
@@ -178,24 +176,26 @@ class Suggester:
         return Diagnosis("derived", told, formula=text) if text else None
 
     def _case_before_step(self, step: str) -> Case:
-        """The case with the steps alone that a formula for this one may speak of: those before it."""
+        """Return the case with the steps before this one."""
         before = list(self.case.let)
         before = before[: before.index(step)] if step else before
         return replace(self.case, let={name: self.case.let[name] for name in before})
 
     def derived_text(self, name: str) -> str:
-        """What the rules of differentiation give, where that is short, else nothing."""
+        """Return the shortest derived formula that holds, "" if all are long."""
         texts = sorted(map(to_text, self.derived.of(name)), key=len)
         return next((text for text in texts if len(text) <= MAX_DERIVED and self._holds(name, text)), "")
 
     def _holds(self, name: str, text: str) -> bool:
-        """Whether a derived formula is right elsewhere, too: an exponent may have been taken as it is here."""
+        """Return whether a derived formula holds elsewhere; it may use a value."""
         claim = Claim(text, parse(text))
         return all(check_formula(claims, name, claim).status != "failed" for claims in self._claims_to_verify(False))
 
     def _claims_to_verify(self, speaking: bool) -> list[StepClaims]:
-        """Where a formula must hold, the most telling first: at what is the same in every run, so that what is found
-        there is, too; then at what the run looked at. Under other incoming gradients, if it speaks of them."""
+        """Return the claims at which a formula must hold, most informative first.
+
+        Other incoming gradients are among them if the formula names one (`speaking`).
+        """
         key = (speaking, id(self.case))
         if key not in self._claims:
             listed = dict.fromkeys((*self.points.seed_independent(speaking), *self.points.points_of_run(speaking)))
@@ -204,7 +204,7 @@ class Suggester:
         return self._claims[key][1]
 
     def is_right(self, name: str, text: str, speaking: bool) -> bool:
-        """Whether a formula, read from its text, holds here and elsewhere, and is not refuted by the exact oracle."""
+        """Return whether a formula holds everywhere, and is not refuted exactly."""
         claim = Claim(text, parse(text))
         if name in self.case.gradients_in(claim.expr):
             return False
@@ -224,7 +224,7 @@ class Suggester:
         return proof.status == "proved" if len(held) == 1 else proof.status != "refuted"
 
     def certainty(self, name: str, text: str) -> Fact:
-        """How far a suggested formula is known to be right."""
+        """Return how far a suggested formula is verified."""
         points = [
             point for point in self.points.seed_independent() if point.trial is None or point.trial.kind != "branch"
         ]
@@ -244,9 +244,9 @@ class Suggester:
 
 
 def is_equally_undefined(wrong: Claim | None, claims: StepClaims, found: Comparison) -> bool:
-    """Return whether a suggested formula is off only where neither it nor the wrong one is finite.
+    """Return whether a formula is off only where both formulas are not finite.
 
-    There its author's own steps overflow, or divide by 0.
+    There the wrong formula's author overflows, or divides by 0.
     """
     if wrong is None or found.mask is None or found.got_array is None:
         return False
@@ -259,7 +259,7 @@ def is_equally_undefined(wrong: Claim | None, claims: StepClaims, found: Compari
 
 
 def did_you_mean(wrong: str, right: str, standing: Fact) -> Diagnosis:
-    """What was meant, in its author's own way of writing."""
+    """Return a suggestion as the smallest edit of the author's text."""
     edit = smallest_edit(wrong, parse(right))
     formula = " ".join(edit.apply_to(wrong).split()) if "\n" in wrong else edit.apply_to(wrong)
     message = fact("did_you_mean", formula=formula)
@@ -270,8 +270,10 @@ def did_you_mean(wrong: str, right: str, standing: Fact) -> Diagnosis:
 
 
 def refute(context: Context) -> None:
-    """Give each wrong formula, unless its shape says it all, a diagnosis `counterexample`: the smallest sizes and
-    integers, to be checked with a pencil."""
+    """Add a counterexample of small integers to each wrong formula.
+
+    A wrong shape needs none.
+    """
     budget = WorkBudget(ALL_WORK)
     for place, c, claim in wrong_formulas(context):
         if _has_wrong_shape(c) or budget.is_spent or _is_wrong_at_kinks_alone(context, c):
@@ -285,7 +287,7 @@ def refute(context: Context) -> None:
 
 
 def core_gradients(problem: Problem) -> Mapping[str, np.ndarray | None]:
-    """The gradients that the core comes to in the end."""
+    """Return the core's final gradients."""
     states = Core().evaluate(problem).states
     return states[-1].gradients if len(states) == len(problem.case.steps) else {}
 
@@ -298,7 +300,7 @@ def _has_wrong_shape(c: Comparison) -> bool:
 
 
 def counterexample_fact(shown: Counterexample, tensor: str) -> Fact:
-    """A counterexample to a formula for the gradient of a tensor, as plain numbers: arrays as nested tuples by name."""
+    """Return a counterexample as plain numbers, arrays as nested tuples."""
     return fact(
         "counterexample" if shown.is_hand_checkable else "small_example",
         tensor=tensor,

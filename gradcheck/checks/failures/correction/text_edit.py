@@ -1,6 +1,6 @@
-"""The smallest change of a formula's text that makes another of it: `W2` for `W1`, `(1 - H ** 2)` for `(1 - H)`.
+"""The smallest edit of a formula's text: `W2` for `W1`, `(1 - H ** 2)`.
 
-What stays is left as its author has written it.
+The rest stays as its author wrote it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from gradcheck.language.expr.printer import INFIX, PREFIX, Spelling, commas, ren
 
 Span = tuple[int, int]
 
-#: A part in brackets of more characters is not shown whole for the sake of one operand.
+#: The longest part in brackets that is shown whole for one operand.
 _SHORT = 32
 _KEYWORD = re.compile(r"\w+\s*=\s*\Z")
 _CALLED = re.compile(r"[A-Za-z_]\w*(?=\s*\()")
 
 
 def smallest_edit(text: str, right: Expr) -> Edit:
-    """What to write where in `text`, so that it says `right`: as little as keeps it readable."""
+    """Return the smallest readable edit with which `text` means `right`."""
     whole = Edit(0, len(text), to_text(right))
     try:
         root, known = parse_with_spans(text)
@@ -45,13 +45,13 @@ def _has_result(text: str, edit: Edit, right: Expr) -> bool:
 
 
 class _FormulaText:
-    """A formula's text, and where its parts stand in it."""
+    """A formula's text, and the spans of its parts."""
 
     def __init__(self, text: str, known: dict[int, Span]) -> None:
         self.text, self.known = text, known
 
     def edits(self, root: Expr, right: Expr) -> Iterator[Edit]:
-        """The edits that may do, the most readable first."""
+        """Yield possible edits, the most readable first."""
         above, old, new = self._deepest_difference(root, right)
         span, instead = self.known[id(old)], self._written(old, new)
         if isinstance(old, Call) and isinstance(new, Call) and old.label[1:] == new.label[1:]:
@@ -70,7 +70,7 @@ class _FormulaText:
         yield Edit(*span, f"({instead})")
 
     def _edit_brackets(self, above: Sequence[tuple[Expr, Expr]]) -> Iterator[Edit]:
-        """The short brackets that one name stands in: `(1 - H ** 2)` says more than `H ** 2`."""
+        """Yield an edit of the short brackets around a name: `(1 - H ** 2)`."""
         for old, new in reversed(above):
             span = self._bracketed_span(self.known[id(old)])
             if span is not None:
@@ -79,7 +79,7 @@ class _FormulaText:
                 return
 
     def _deepest_difference(self, root: Expr, right: Expr) -> tuple[list[tuple[Expr, Expr]], Expr, Expr]:
-        """The deepest part in which alone the two differ, in both, and what it stands in."""
+        """Return the deepest part that alone differs, and the parts above it."""
         above: list[tuple[Expr, Expr]] = []
         old, new = root, right
         while type(old) is type(new) and old.label == new.label:
@@ -91,7 +91,7 @@ class _FormulaText:
         return above, old, new
 
     def _renamed(self, old: Call, new: Call) -> Iterator[Edit]:
-        """`sum` for `mean`, where all else stays."""
+        """Yield the edit of a function's name alone."""
         if old.children != new.children or _is_infix(old) or _is_infix(new):
             return
         start, end = self.known[id(old)]
@@ -101,7 +101,7 @@ class _FormulaText:
             yield Edit(names[0].start(), names[0].end(), new.op)
 
     def _bracketed_span(self, span: Span) -> Span | None:
-        """The same with the brackets right around it, unless they are a call's."""
+        """Return a span with the brackets around it, None for a call's."""
         start, end = span
         before, after = self.text[:start].rstrip(), self.text[end:]
         if not before.endswith("(") or not after.lstrip().startswith(")"):
@@ -112,7 +112,7 @@ class _FormulaText:
         return len(before) - 1, end + after.index(")") + 1
 
     def _written(self, old: Expr, new: Expr) -> str:
-        """The new part, with what stays of the old one as it is written."""
+        """Return the new part, with old parts as they are written."""
         texts = {node: self.text[slice(*self.known[id(node)])] for node in old.walk() if id(node) in self.known}
         return _written(new, texts, self.text)
 
@@ -122,7 +122,7 @@ def _is_infix(node: Expr) -> bool:
 
 
 def _written(new: Expr, texts: dict[Expr, str], text: str) -> str:
-    """A formula, its known parts as they were written, further calls in the author's style."""
+    """Return a formula with known parts as written, others in that style."""
 
     def one(node: Expr) -> Spelling:
         binds, pieces = spell(node)

@@ -1,5 +1,4 @@
-"""A formula that fits, as a person would write it: without parts that do nothing, simplified where that makes it
-shorter, and not divided by a tensor that nobody divides by."""
+"""Formulas without idle parts, simplified, and without odd divisors."""
 
 from __future__ import annotations
 
@@ -22,17 +21,20 @@ from gradcheck.language.expr.printer import to_text
 from gradcheck.language.symbolic.simplify.part_properties import PartProperties, Sample
 from gradcheck.language.symbolic.simplify.simplifier import RULES_WITHIN_TERMS, Simplifier
 
-#: So many parts of one formula are taken away at most.
+#: The most parts that are removed.
 _MOST_DROPPED = 12
-#: At so many points a simplified formula must come to the same.
+#: The points at which a simplified formula must have equal values.
 _SAMPLES = 3
-#: What asks something of numbers.
+#: Ops with boolean results.
 _COMPARISONS = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "isclose"))
 
 
 class Tidier:
-    """Makes formulas of one pool shorter. `fits` says whether one is still right at the pool's point; `known` are the
-    formula that was wrong and those that are derived, whose divisors are nobody's invention."""
+    """Shortens formulas of one pool.
+
+    `fits` says whether a formula is right at the pool's point. `known` are the wrong formula and derived ones: no
+    others may divide by further tensors.
+    """
 
     def __init__(
         self, pool: ExpressionPool, fits: Callable[[int], bool], known: Iterable[Expr], simplifier: Simplifier
@@ -42,17 +44,17 @@ class Tidier:
         self._divided_by = sizes.union(*map(_divisors, known))
 
     def tidy_forms(self, part: int) -> list[Expr]:
-        """The ways to write a formula, those first that say least; none where it divides by what nobody divides by."""
+        """Return the ways to write a formula, shortest first; () for odd divisors."""
         ways = [self._shorter(one) for one in dict.fromkeys((self._reduced(part), part))]
         return [way for way in ways if self._divided_by.issuperset(_divisors(way))]
 
     def without_idle_parts(self, text: str, is_right: Callable[[str], bool]) -> str:
-        """A right formula without parts that change nothing anywhere: `x * (1 + (x == inf))` as `x`."""
+        """Remove parts that change nothing: `x * (1 + (x == inf))` is `x`."""
         part = self._reduced(self.pool.add(parse(text)), lambda made: is_right(to_text(self.pool.exprs[made])))
         return to_text(self.pool.exprs[part])
 
     def _reduced(self, part: int, is_right: Callable[[int], bool] = lambda made: True) -> int:
-        """Without parts that change nothing here: `where(x > inf, 3, 2 * x)` as `2 * x`."""
+        """Remove parts that change nothing here."""
         for _ in range(_MOST_DROPPED):
             fitting = (made for made in self._without_one(part) if self._fits(made) and is_right(made))
             shorter = next(fitting, None)
@@ -70,7 +72,7 @@ class Tidier:
                 yield from (self.pool.replace(part, path, made) for made in self._cancelled(node))
 
     def _cancelled(self, part: int) -> Iterator[int]:
-        """A quotient without what it is multiplied and divided by: `a * b / n / b` as `a / n`."""
+        """Yield a quotient without a common factor: `a * b / n / b` is `a / n`."""
         if is_op(self.pool.exprs[part], "div") and len(self.pool.children[part]) == 2:
             numerator, divisor = self.pool.children[part]
             for path, node, _ in self.pool.positions(numerator):
@@ -79,7 +81,7 @@ class Tidier:
                     yield self.pool.replace(numerator, path, factors[1 - factors.index(divisor)])
 
     def _shorter(self, part: int) -> Expr:
-        """Simplified, unless that is no shorter: whoever wrote it has an order of their own."""
+        """Return the simplified formula if it is shorter."""
         expr = self.pool.exprs[part]
         try:
             simpler = self._simplifier.simplify({"": expr})[""]
@@ -89,7 +91,7 @@ class Tidier:
 
 
 def simplifier_at(points: Sequence[Point], case: Case) -> Simplifier:
-    """What simplifies formulas as far as these points bear it out. A root's gradient keeps its name, even where 1."""
+    """Return a simplifier whose rewrites hold at these points."""
     scopes = [(p.scope(p.last_step), p.problem.dtype) for p in points[:_SAMPLES]]
     samples = [Sample(scope, scope.gradients, dtype) for scope, dtype in scopes]
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])):
@@ -97,7 +99,10 @@ def simplifier_at(points: Sequence[Point], case: Case) -> Simplifier:
 
 
 def has_constant_condition(expr: Expr, wrong: Expr, held: Sequence[StepClaims]) -> bool:
-    """Whether a comparison that the wrong formula does not have comes out alike everywhere: nobody means one such."""
+    """Return whether an added comparison has one outcome everywhere.
+
+    Nobody means such a condition.
+    """
     known = set(wrong.walk())
     asked = [node for node in expr.walk() if isinstance(node, Call) and node.op in _COMPARISONS and node not in known]
     return any(len(set(chain.from_iterable(_outcomes(node, one) for one in held))) == 1 for node in asked)
@@ -111,7 +116,7 @@ def _outcomes(node: Expr, claims: StepClaims) -> list[bool]:
 
 
 def _divisors(expr: Expr) -> set[str]:
-    """The tensors by which something is divided."""
+    """Return the tensors by which a formula divides."""
     found: set[str] = set()
     for node in expr.walk():
         if is_op(node, "div", "floor_divide", "remainder"):
@@ -124,7 +129,7 @@ def _divisors(expr: Expr) -> set[str]:
 
 
 def _tensors(exprs: Iterable[Expr]) -> set[str]:
-    """The names in these, shapes left out: a size is never 0."""
+    """Return the names in expressions, but for shapes, which are never 0."""
     found: set[str] = set()
     stack = list(exprs)
     while stack:

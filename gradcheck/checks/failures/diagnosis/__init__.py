@@ -1,11 +1,9 @@
-"""Why a gradient is wrong: hypotheses, each confirmed by computing what the mistake would give.
+"""Diagnoses: hypotheses about mistakes, confirmed by what each would give.
 
-`evidence` is what they are given, `catalogue` lists the kinds of mistakes and decides which hypotheses hold; the other
-modules hold the hypotheses by family. Nothing here knows engines, cases or where the evidence comes from, and
-nothing makes a sentence: a guess carries a Fact, whose phrase stands in `reports/phrases/diagnoses`.
-
-A new mistake is a function under `@hypothesis(kind)` in the module of its family; a new family is a module that is
-imported here.
+`evidence` is their input. `catalogue` lists them and decides which hold. The other modules define them, by family.
+Nothing here knows engines or cases, or makes sentences: a guess carries a Fact. A new mistake is a function under
+`@hypothesis(kind)` in the module of its family, and a row of `failures/mistakes`; a new family is a module imported
+here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mistakes of the backward pass, not of any rule: how the contributions of a tensor's uses are put together."""
+"""Mistakes in accumulating the contributions of a tensor's uses."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from gradcheck.checks.failures.diagnosis.catalogue import hypothesis
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess, Use
 from gradcheck.facts import Fact, fact
 
-#: It is one mistake that is looked for, not any sum that fits. So many uses are tried one by one;
+#: One mistake is looked for, not any sum that fits. The most uses tried one by one;
 _MOST_USES = 64
-#: of no more uses than these every pair;
+#: the most uses of which every pair is tried;
 _MOST_PAIRED = 8
-#: so many other tensors;
+#: the most other tensors;
 _MOST_OTHERS = 64
-#: and so many combinations of what was passed on too early.
+#: and the most combinations of early shares.
 _MOST_COMBINATIONS = 256
-#: What may come to zeros as well.
+#: Kinds that may give zeros as well.
 _KINDS_GIVING_ZEROS = (
     *("use_dropped", "path_dropped", "summed", "saved_value", "forward_value", "incoming_ignored"),
     *("incoming_passed_on", "swapped", "factor"),
@@ -28,14 +28,14 @@ _KINDS_GIVING_ZEROS = (
 
 @hypothesis("mutated", covers=("factor", "mixed_up", "detached", "counted_twice"))
 def root_changed(e: Evidence) -> Iterator[Guess]:
-    """The incoming gradient of a root is not what it was when it came in."""
+    """A root's incoming gradient has changed during the pass."""
     if e.is_root and len(e.uses) == 1 and e.got is not None:
         yield Guess("root", fact("mutated_incoming"), e.got)
 
 
 @hypothesis("mutated", covers=("factor", "mixed_up"))
 def shared_array(e: Evidence) -> Iterator[Guess]:
-    """Equal to another tensor's gradient as the engine has it, where the two should differ."""
+    """The gradient equals another tensor's, which should differ."""
     for name, gradient in islice(e.engine_gradients.items(), _MOST_OTHERS):
         right = e.others.get(name)
         if right is not None and gradient.shape == e.want.shape and not e.agree(right, e.want):
@@ -44,7 +44,7 @@ def shared_array(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("stale", covers=("overwritten", "counted_twice", "factor", "mixed_up", "mutated"))
 def stale(e: Evidence) -> Iterator[Guess]:
-    """What was there before this pass, or before zero_grad, is there again."""
+    """An earlier pass's gradient, or one before zero_grad, is there again."""
     if e.earlier is None or not np.any(e.earlier) or e.earlier.shape != e.want.shape:
         return
     if not np.any(e.want):
@@ -56,14 +56,14 @@ def stale(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("overwritten", covers=("factor", "mutated"))
 def later_pass(e: Evidence) -> Iterator[Guess]:
-    """This pass's gradient replaces what had accumulated."""
+    """The gradient of this pass replaces that of earlier ones."""
     if e.earlier is not None and np.any(e.earlier) and e.earlier.shape == e.want.shape:
         yield Guess("passes", fact("overwritten_by_pass"), e.want - e.earlier)
 
 
 @hypothesis("overwritten", covers=("factor", "mixed_up", "mutated"))
 def single_use_kept(e: Evidence) -> Iterator[Guess]:
-    """The contribution of one use alone."""
+    """One use alone contributes."""
     if len(e.uses) < 2:
         return
     for index, use in _uses(e):
@@ -72,7 +72,7 @@ def single_use_kept(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("overwritten", covers=("factor", "mixed_up"))
 def assigned(e: Evidence) -> Iterator[Guess]:
-    """Where an index names an element twice, the last of its gradients alone: assigned, not added."""
+    """Of elements that an index names twice, the last gradient is assigned."""
     rule = e.rule
     place = {"getitem": 1, "embedding": 0}.get("" if rule is None else rule.application.op.name)
     if rule is None or rule.incoming is None or place is None or rule.position != 1 - place:
@@ -87,7 +87,7 @@ def assigned(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("use_dropped", covers=("factor", "path_dropped", "mixed_up", "mutated"))
 def dropped(e: Evidence) -> Iterator[Guess]:
-    """All contributions but one."""
+    """One use, or two, contribute nothing."""
     if len(e.uses) < 2:
         return
     for index, use in _uses(e):
@@ -100,7 +100,7 @@ def dropped(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("counted_twice", covers=("factor", "mixed_up"))
 def counted_twice(e: Evidence) -> Iterator[Guess]:
-    """One contribution more than once, or all of them."""
+    """One use contributes twice, all but one do, or all."""
     if len(e.uses) > 1:
         for index, use in _uses(e):
             yield Guess(index, fact("use_counted_twice", use=use.origin), e.want + use.share)
@@ -112,7 +112,7 @@ def counted_twice(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("passed_on_early", covers=("factor", "mixed_up", "mutated"))
 def passed_on_early(e: Evidence) -> Iterator[Guess]:
-    """The tensors made from this one have passed on parts of their gradients."""
+    """Children have passed on parts of their gradients."""
     options: list[list[tuple[Fact | None, np.ndarray]]] = [
         [(None, use.share), *use.partial] for use in e.uses[:_MOST_USES]
     ]
@@ -126,7 +126,7 @@ def passed_on_early(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("mixed_up")
 def mixed_up(e: Evidence) -> Iterator[Guess]:
-    """Another tensor's gradient, alone or added: identities that collide, or arrays that are shared."""
+    """Another tensor's gradient is here, or added, as if ids collided."""
     for name, gradient in islice(e.others.items(), _MOST_OTHERS):
         is_possible = gradient.shape == e.want.shape or (
             gradient.shape == e.got_or_zeros.shape and not _is_broadcast(e.want.shape, gradient.shape)
@@ -139,13 +139,13 @@ def mixed_up(e: Evidence) -> Iterator[Guess]:
 
 
 def _is_broadcast(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
-    """Whether one shape is broadcast to another: then nothing may be mixed up but a sum missing."""
+    """Return whether one shape is broadcast to another: a sum may be missing."""
     return len(shape) <= len(to) and all(m in (1, n) for m, n in zip(reversed(shape), reversed(to), strict=False))
 
 
 @hypothesis("path_dropped", covers=("factor",))
 def path_dropped(e: Evidence) -> Iterator[Guess]:
-    """The gradient without what flows through one part of the graph, or with nothing else."""
+    """One part of the graph contributes nothing, twice, alone, or negatively."""
     for path, without in e.without_path.items():
         yield Guess(path, fact("path_not_there", path=path), without)
         if np.any(without):
@@ -157,7 +157,7 @@ def path_dropped(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("detached", covers=_KINDS_GIVING_ZEROS)
 def detached(e: Evidence) -> Iterator[Guess]:
-    """No gradient at all."""
+    """There is no gradient."""
     if not np.any(e.want) or (e.got is not None and np.any(e.got)):
         return
     zeros = np.zeros_like(e.got_or_zeros)

@@ -1,5 +1,7 @@
-"""The catalogue of mistakes: every kind, in the order in which it is told, what recognises it, and which of them hold:
-each must predict what came out, at every point, from the same mistake."""
+"""The catalogue of hypotheses, and which of them hold for a failure.
+
+A hypothesis holds if, at every point, the same mistake predicts the wrong gradient.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ Predict = Callable[[Evidence], Iterator[Guess]]
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """One way of recognising one kind of mistake. `covers` are kinds that say nothing more once it fits."""
+    """A way to recognise a kind of mistake; `covers` kinds it makes redundant."""
 
     kind: str
     predict: Predict
@@ -28,12 +30,12 @@ class Hypothesis:
 
 
 CATALOGUE: list[Hypothesis] = []
-#: Kinds that right numbers in another dtype may be.
+#: Kinds of right numbers in another dtype.
 _DTYPE_KINDS = ("dtype", "truncated")
 
 
 def hypothesis(kind: str, *, covers: tuple[str, ...] = ()) -> Callable[[Predict], Predict]:
-    """Enter a function into the catalogue: from the evidence at one point it yields what the mistake would give.
+    """Enter a function that yields, from evidence, what a mistake would give.
 
     Raises ValueError for a kind that is not among KINDS.
     """
@@ -48,15 +50,15 @@ def hypothesis(kind: str, *, covers: tuple[str, ...] = ()) -> Callable[[Predict]
     return enter
 
 
-#: How many explanations of one failure are told.
+#: The most diagnoses of one failure.
 MAX_DIAGNOSES = 3
-#: At so many points a mistake must give what came out, before it is told with confidence.
+#: The points at which a mistake must give the wrong gradient to be confirmed.
 MIN_POINTS = 2
 
 
 @dataclass(slots=True)
 class _Candidate:
-    """A mistake that gives what came out at every point so far; `matches` counts those at which something is wrong."""
+    """A mistake that fits so far, and at how many wrong points."""
 
     hypothesis: Hypothesis
     guess: Guess  # as it was made at the first point
@@ -64,15 +66,15 @@ class _Candidate:
 
     @property
     def is_proved(self) -> bool:
-        """Whether it gave what came out at enough points, to the last digit."""
+        """True if the guess is a proof, and fits at enough points."""
         return self.guess.is_proof and self.matches >= MIN_POINTS
 
 
 def matching_diagnoses(points: Iterable[Evidence]) -> tuple[list[Diagnosis], list[str]]:
-    """The explanations that hold at all points, best first, and the kinds that were tried.
+    """Return the diagnoses that hold at all points, and the kinds tried.
 
-    An explanation is "confirmed" if it is proved and no other is left, otherwise "possible". Points are asked for one
-    by one, and no further once nothing is left to confirm.
+    The best come first. A diagnosis is "confirmed" if it is proved and alone, else "possible". Points are consumed
+    until no candidate is left.
     """
     candidates: list[_Candidate] | None = None
     tried: dict[str, None] = {}
@@ -88,7 +90,7 @@ def matching_diagnoses(points: Iterable[Evidence]) -> tuple[list[Diagnosis], lis
 
 
 def _candidates(evidence: Evidence, tried: dict[str, None]) -> Iterator[_Candidate]:
-    """All that match at the first point; `tried` notes the kinds that had something to say."""
+    """Yield the mistakes that fit at the first point; note kinds in `tried`."""
     wrong = not _is_right(evidence)
     only_dtype = wrong and matches(evidence.want, evidence)  # the numbers are right
     for hypothesis in CATALOGUE:
@@ -101,7 +103,7 @@ def _candidates(evidence: Evidence, tried: dict[str, None]) -> Iterator[_Candida
 
 
 def _still_matching(candidates: Sequence[_Candidate], evidence: Evidence) -> Iterator[_Candidate]:
-    """Those that explain this point too. Where nothing is wrong, a mistake that would show is refuted."""
+    """Yield the candidates that fit here too, right or wrong as it is."""
     wrong = not _is_right(evidence)
     known: dict[int, dict[Hashable, Guess]] = {}
     for candidate in candidates:
@@ -116,7 +118,7 @@ def _still_matching(candidates: Sequence[_Candidate], evidence: Evidence) -> Ite
 
 
 def _diagnoses(candidates: list[_Candidate]) -> list[Diagnosis]:
-    """One for each kind, without what a more specific one covers; mere likelihood only where there is no proof."""
+    """Return one diagnosis a kind: proofs if any, without covered kinds."""
     candidates = [candidate for candidate in candidates if candidate.guess.is_proof] or candidates
     covered = {kind for candidate in candidates for kind in candidate.hypothesis.covers}
     best: dict[str, _Candidate] = {}
@@ -127,7 +129,7 @@ def _diagnoses(candidates: list[_Candidate]) -> list[Diagnosis]:
 
 
 def _diagnosis(candidate: _Candidate, alone: bool) -> Diagnosis:
-    """What is told of a candidate; `alone` if no other explanation is left."""
+    """Return a candidate's diagnosis; `alone` if no other is left."""
     found = candidate.guess.fact
     return Diagnosis(
         candidate.hypothesis.kind,
@@ -138,10 +140,10 @@ def _diagnosis(candidate: _Candidate, alone: bool) -> Diagnosis:
 
 
 def _is_right(evidence: Evidence) -> bool:
-    """Whether nothing is wrong at this point."""
+    """Return whether nothing is wrong at this point."""
     return evidence.got_or_zeros.dtype == evidence.want.dtype and matches(evidence.want, evidence)
 
 
 def matches(predicted: Any, evidence: Evidence) -> bool:
-    """Whether a prediction, None for no prediction, is what came out. No gradient counts as zeros."""
+    """Return whether a prediction is the gradient; None predicts nothing."""
     return predicted is not None and evidence.agree(evidence.got_or_zeros, np.asarray(predicted))

@@ -1,4 +1,4 @@
-"""Mistakes that keep the shape and change the numbers: a sign, a factor, a mean for a sum, a lower precision, NaN."""
+"""Mistakes that change numbers: sign, factor, mean, precision, NaN."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gradcheck.checks.failures.diagnosis.catalogue import hypothesis
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess
 from gradcheck.facts import Fact, fact
 
-#: Ops that add up what they are given, so that 1/n stands for a mean.
+#: Ops that sum, so that 1/n means a mean.
 _SUMS = frozenset({"sum", "cumsum", "sum_to_size", "trace", "nansum"})
-#: Constants that people know by name.
+#: Constants with names.
 _NAMED_CONSTANTS = {
     math.pi: "pi",
     math.log(2): "log(2)",
@@ -25,12 +25,13 @@ _NAMED_CONSTANTS = {
     math.sqrt(2): "sqrt(2)",
     math.sqrt(0.5): "1/sqrt(2)",
 }
-#: A larger whole number, or its inverse, is no more telling than the digits.
+#: Larger whole factors, or their inverses, are reported by their digits.
 _MOST_WHOLE = 1e6
-#: Of an op with more tensors, only the first are tried without their fractions.
+#: The most tensors of an op that are truncated in turn.
 _MOST_TENSORS = 8
 
-#: An element is off by more than so many roundings; the same mistake everywhere makes parts that are as equal as that.
+#: A rounded element is off by more than so many roundings of its dtype; relative errors as equal as this part are one
+#: mistake.
 _EXACT_TO, _SAME_PART = 64.0, 0.95
 
 _LOWER: dict[str, tuple[np.dtype, ...]] = {
@@ -41,23 +42,23 @@ _LOWER: dict[str, tuple[np.dtype, ...]] = {
 
 @hypothesis("sign", covers=("factor",))
 def sign(e: Evidence) -> Iterator[Guess]:
-    """Minus what is right."""
+    """The gradient has the wrong sign."""
     if e.got is not None and np.any(e.want):
         yield Guess("sign", fact("wrong_sign"), -e.want)
 
 
 @hypothesis("factor")
 def factor(e: Evidence) -> Iterator[Guess]:
-    """What is right times a number, which must be the same at every point."""
+    """The gradient is off by one number, the same at every point."""
     constant, unit = mean_ratio(e), max(base(e.want.dtype).rtol, base(e.got_or_zeros.dtype).rtol)
     if constant is None or any(abs(constant - other) <= unit for other in (0, 1, -1)):
-        return  # 1 in the mean, to rounding, is no factor: the difference is orthogonal to what is right
+        return  # 1 is no factor: the difference is orthogonal to `want`
     yield Guess(_key(constant, unit), _factor_fact(constant, e), wide(e.want) * constant)
 
 
 @hypothesis("mean_for_sum", covers=("factor",))
 def mean_for_sum(e: Evidence) -> Iterator[Guess]:
-    """1/n of what is right, where n numbers are added up."""
+    """A sum of n numbers is divided by n."""
     if e.rule is None or e.got is None:
         return
     output, tensor = e.rule.output, e.rule.tensor
@@ -73,7 +74,7 @@ def mean_for_sum(e: Evidence) -> Iterator[Guess]:
 
 
 def mean_ratio(e: Evidence) -> complex | float | None:
-    """The constant by which `got` differs from `want` in the mean; None where there is nothing to divide by."""
+    """Return the least-squares factor from `want` to `got`; None if undefined."""
     if e.got is None or e.got.shape != e.want.shape or not e.want.size:
         return None
     got, want = wide(e.got).ravel(), wide(e.want).ravel()
@@ -86,14 +87,14 @@ def mean_ratio(e: Evidence) -> complex | float | None:
 
 
 def _key(constant: complex | float, unit: float) -> complex | float:
-    """The constant to the digits that can be relied on, so that rounding does not make it another at the next point."""
+    """Return the constant's reliable digits, equal at every point."""
     digits = max(1, int(-math.log10(unit)) - 1)
     parts = [float(f"{part:.{digits}e}") for part in (complex(constant).real, complex(constant).imag)]
     return complex(*parts) if parts[1] else parts[0]
 
 
 def _factor_fact(constant: complex | float, e: Evidence) -> Fact:
-    """The factor as somebody would write it, where it is one of sizes or a well-known constant; else the number."""
+    """Return the factor as a count or a named constant, else as a number."""
     if isinstance(constant, complex):
         return fact("off_by_factor", factor=constant)
     minus = "-" if constant < 0 else ""
@@ -113,7 +114,7 @@ def _factor_fact(constant: complex | float, e: Evidence) -> Fact:
 
 
 def _counts(e: Evidence) -> dict[int, Fact]:
-    """Sizes by which one divides, or forgets to divide; 2 and below are constants in their own right."""
+    """Return sizes that may divide, above 2, with their meaning."""
     found: dict[int, Fact] = {}
     arrays = [(e.want, False)]
     if e.rule is not None and e.rule.output is not None:
@@ -132,8 +133,7 @@ def _counts(e: Evidence) -> dict[int, Fact]:
 
 @hypothesis("dtype", covers=("factor",))
 def lower_precision(e: Evidence) -> Iterator[Guess]:
-    """Every element is a number that the lower precision holds, and as near to what is right as that allows; or all are
-    off by so little, each in its own way."""
+    """The gradient is rounded to a lower precision, or off by as much."""
     if e.got is None or e.got.shape != e.want.shape or not e.want.size:
         return
     if e.got.dtype != e.want.dtype and e.got.dtype.kind == e.want.dtype.kind:
@@ -152,8 +152,10 @@ def lower_precision(e: Evidence) -> Iterator[Guess]:
 
 
 def _looks_rounded(e: Evidence, dtype: np.dtype) -> bool:
-    """Whether most elements are off that the dtype cannot hold, and not all by the same part: what is exact but for a
-    few is another mistake, and so is a factor."""
+    """Return whether most inexact elements are off, and by different parts.
+
+    Few such elements, or one part for all, are another mistake.
+    """
     got, want = wide(e.got_or_zeros), wide(e.want)
     inexact = np.isfinite(want) & (_rounded(want, dtype) != want)
     error = np.abs(got - want)[inexact] / np.abs(want[inexact])
@@ -171,7 +173,7 @@ def _rounded(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _error(e: Evidence) -> float:
-    """The largest error, relative to the tensor's scale."""
+    """Return the largest error, relative to the tensor's scale."""
     want = wide(e.want)
     scale = max(largest_finite(want), e.scale)
     error = float(np.max(np.abs(wide(e.got_or_zeros) - want), initial=0.0))
@@ -180,7 +182,7 @@ def _error(e: Evidence) -> float:
 
 @hypothesis("truncated")
 def truncated_result(e: Evidence) -> Iterator[Guess]:
-    """What is right, rounded to integers."""
+    """The gradient is rounded to integers."""
     if e.got is None or e.want.dtype.kind not in "fV":
         return
     dtype = e.got.dtype.name if e.got.dtype.kind in "iu" else ""
@@ -191,7 +193,7 @@ def truncated_result(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("truncated")
 def truncated_arguments(e: Evidence) -> Iterator[Guess]:
-    """What comes of arguments, or of an incoming gradient, without their fractions."""
+    """An argument, or the cotangent, has lost its fraction."""
     if e.rule is None:
         return
     whole = {
@@ -201,7 +203,7 @@ def truncated_arguments(e: Evidence) -> Iterator[Guess]:
     }
     for position, tensor in whole.items():
         found, cut_off = fact("argument_truncated", position=position), e.rule.gradient_with_tensors({position: tensor})
-        if cut_off is not None and not e.agree(cut_off, e.want):  # it may play no part
+        if cut_off is not None and not e.agree(cut_off, e.want):  # it may have no influence
             yield Guess(position, found, cut_off)
     incoming = e.rule.incoming
     if incoming is not None and incoming.dtype.kind == "f":
@@ -212,7 +214,7 @@ def truncated_arguments(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("nan", covers=("factor", "dtype"))
 def new_nan(e: Evidence) -> Iterator[Guess]:
-    """NaN or infinity where what is right is finite, though nothing that went in was either."""
+    """The gradient is NaN or infinite, although nothing else is."""
     if e.got is None or e.got.shape != e.want.shape or e.got.dtype.kind not in "fcV":
         return
     bad = ~np.isfinite(wide(e.got)) & np.isfinite(wide(e.want))

@@ -1,4 +1,4 @@
-"""Mistakes inside one op's rule: what goes in has the wrong role, or the term that centres a gradient is missing."""
+"""Mistakes in one op's rule: wrong roles, or a missing centring term."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess, Rule
 from gradcheck.engines.base import Application
 from gradcheck.facts import fact
 
-#: Of an op with more tensors, such as a sum of a list, only the first are exchanged or changed.
+#: Products of matrices: a gradient is the cotangent times the other factor, in an order that matters.
+PRODUCTS = frozenset({"matmul", "mm", "bmm", "dot", "linear"})
+#: The most tensors of an op that are exchanged or changed.
 _MOST_TENSORS = 8
 
 
 @hypothesis("incoming_ignored")
 def ones_for_incoming(e: Evidence) -> Iterator[Guess]:
-    """Ones for the incoming gradient, as if the op's result were the end of the graph; a single 1, where that is all
-    that they come to."""
+    """Ones stand for the cotangent, as if the result were the root."""
     if e.rule is not None:
         ones = [None if c is None else np.ones_like(c) for c in e.rule.cotangents]
         found = fact("incoming_is_ignored", instead=fact("ones_in_its_place"))
@@ -36,7 +37,7 @@ def ones_for_incoming(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("incoming_passed_on", covers=("mixed_up",))
 def incoming_passed_on(e: Evidence) -> Iterator[Guess]:
-    """The incoming gradient itself, reduced to the argument's shape."""
+    """The cotangent is passed on, reduced to the argument's shape."""
     if e.rule is not None and e.rule.incoming is not None:
         reduced = _sum_to_shape(e.rule.incoming, e.rule.tensor.shape)
         yield Guess("incoming", fact("incoming_is_passed_on"), reduced)
@@ -44,7 +45,7 @@ def incoming_passed_on(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("forward_value")
 def forward_value(e: Evidence) -> Iterator[Guess]:
-    """The op's value where its derivative belongs."""
+    """The op's value stands for its derivative."""
     if e.rule is None or e.rule.output is None or e.rule.incoming is None:
         return
     output, incoming = e.rule.output, e.rule.incoming
@@ -60,8 +61,10 @@ def forward_value(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("swapped", covers=("operand_transposed",))
 def swapped_gradients(e: Evidence) -> Iterator[Guess]:
-    """The gradient of another tensor of the same op. Where the two are one, it may as well be what another mistake
-    makes of its own."""
+    """The gradient is another tensor's of the same op.
+
+    It is no proof if the two tensors are equal.
+    """
     if e.rule is None:
         return
     mine, tensors = e.rule.index, e.rule.tensors
@@ -75,7 +78,7 @@ def swapped_gradients(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("swapped", covers=("operand_transposed",))
 def swapped_operands(e: Evidence) -> Iterator[Guess]:
-    """The op with two of its tensors exchanged."""
+    """Two tensors of the op are exchanged."""
     if e.rule is None:
         return
     tensors = e.rule.tensors
@@ -101,7 +104,7 @@ def swapped_operands(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("operand_transposed")
 def transposed_operand(e: Evidence) -> Iterator[Guess]:
-    """Another square operand, or the incoming gradient, transposed before it is used."""
+    """A square operand, or the cotangent, is transposed before use."""
     if e.rule is None:
         return
     rule = e.rule
@@ -124,7 +127,7 @@ def transposed_operand(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("saved_value")
 def saved_value(e: Evidence) -> Iterator[Guess]:
-    """An argument that is not what it was when the op ran: the result, or another of its tensors."""
+    """A saved argument is replaced: by the result, the cotangent, or zeros."""
     if e.rule is None:
         return
     rule = e.rule
@@ -148,7 +151,7 @@ def saved_value(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("conjugate")
 def conjugate(e: Evidence) -> Iterator[Guess]:
-    """The complex conjugate: mathematicians' convention for torch's, or a conjugate forgotten in the rule."""
+    """The gradient, or its factor, is conjugated or should be."""
     if e.got is not None and e.want.dtype.kind == "c":
         yield Guess("conj", fact("is_conjugate"), np.conj(e.want))
         if e.rule is not None and e.rule.incoming is not None:
@@ -158,7 +161,7 @@ def conjugate(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("off_by_one")
 def index_off_by_one(e: Evidence) -> Iterator[Guess]:
-    """An integer argument (an index, a bound, an offset) that is one too large or too small."""
+    """An integer argument (index, bound, offset) is off by one."""
     if e.rule is None:
         return
     for step in (1, -1):
@@ -177,7 +180,7 @@ def _moved(application: Application, step: int) -> Iterator[tuple[int, Applicati
 
 
 def _step(arg: Any, step: int) -> Any:
-    """The argument with its integers moved; None where it has none."""
+    """Return the argument with its integers moved; None without integers."""
     if isinstance(arg, (bool, str)):
         return None
     if isinstance(arg, int):
@@ -199,7 +202,7 @@ def _is_square(array: np.ndarray) -> bool:
 
 
 def _sum_to_shape(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Summed to a shape that broadcasts to it; None where it does not."""
+    """Return the sum to a shape that broadcasts to it, None for other shapes."""
     new = array.ndim - len(shape)
     if new < 0 or any(size not in (1, array.shape[new + axis]) for axis, size in enumerate(shape)):
         return None
@@ -209,7 +212,7 @@ def _sum_to_shape(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | Non
 
 @hypothesis("no_centring", covers=("incoming_passed_on", "forward_value"))
 def softmax(e: Evidence) -> Iterator[Guess]:
-    """y * g for softmax, g for its logarithm."""
+    """The gradient is y * g for softmax, g for its logarithm."""
     rule = e.rule
     if rule is None or rule.incoming is None or rule.output is None or rule.incoming.shape != rule.tensor.shape:
         return
@@ -224,7 +227,10 @@ def softmax(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("no_centring")
 def variance(e: Evidence) -> Iterator[Guess]:
-    """The gradient of a variance is c * (x - mean), with one c for each group that it is taken over."""
+    """The gradient of a variance is c * x for c * (x - mean).
+
+    There is one c for each group of the variance.
+    """
     rule = e.rule
     if rule is None or rule.application.op.name not in ("var", "std") or e.want.shape != rule.tensor.shape:
         return
@@ -237,7 +243,11 @@ def variance(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("no_centring")
 def layer_norm(e: Evidence) -> Iterator[Guess]:
-    """With n the normalized x and h = g * weight: h - h.mean() - n * (h * n).mean(), divided by the deviation."""
+    """The mean or the deviation is treated as a constant.
+
+    With n the normalized x and h = g * weight, the gradient is h - h.mean() - n * (h * n).mean(), divided by the
+    deviation.
+    """
     rule = e.rule
     if rule is None or rule.incoming is None or rule.application.op.name != "layer_norm" or rule.position:
         return

@@ -1,4 +1,4 @@
-"""Mistakes of shape: the right numbers in other places, sums that are missing, and sums where there should be none."""
+"""Mistakes of shape: moved numbers, missing sums, and sums too many."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from gradcheck.checks.failures.diagnosis.catalogue import hypothesis
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess
 from gradcheck.facts import fact
 
-#: Of more axes than this, not every order is tried.
+#: The most axes of which every order is tried.
 _MOST_AXES = 4
 
 
 @hypothesis("transposed", covers=("reshaped", "permuted", "operand_transposed"))
 def transposed(e: Evidence) -> Iterator[Guess]:
-    """A matrix, or each of a batch of them, with rows for columns."""
+    """A matrix, or each of a batch, is transposed."""
     if e.got is not None and e.want.ndim >= 2 and (min(e.want.shape[-2:]) > 1 or e.got.shape != e.want.shape):
         yield Guess("mT", fact("is_transpose", ndim=e.want.ndim), np.swapaxes(e.want, -1, -2))
 
 
 @hypothesis("permuted", covers=("reshaped",))
 def permuted(e: Evidence) -> Iterator[Guess]:
-    """The axes in any other order."""
+    """The axes are in another order."""
     if e.got is None or not 2 < e.want.ndim <= _MOST_AXES:
         return
     last = (*range(e.want.ndim - 2), e.want.ndim - 1, e.want.ndim - 2)
@@ -36,7 +36,7 @@ def permuted(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("flipped")
 def flipped(e: Evidence) -> Iterator[Guess]:
-    """Back to front along one axis, along all, or each matrix of a batch along both its axes."""
+    """Axes are back to front: one, all, or both of each matrix."""
     if e.got is None or e.got.shape != e.want.shape:
         return
     axes = [axis for axis, size in enumerate(e.want.shape) if size > 1]
@@ -50,7 +50,7 @@ def flipped(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("off_by_one")
 def shifted(e: Evidence) -> Iterator[Guess]:
-    """Moved by one place along an axis; what falls out comes in again at the other end, or zeros do."""
+    """Numbers are one place off along an axis, cyclically or with zeros."""
     if e.got is None or e.got.shape != e.want.shape:
         return
     for axis, size in enumerate(e.want.shape):
@@ -67,7 +67,7 @@ def shifted(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("reshaped")
 def reshaped(e: Evidence) -> Iterator[Guess]:
-    """The same numbers in another shape; or read column by column where they are written row by row."""
+    """The numbers have another shape, or are read by columns."""
     if e.got is None or e.got.size != e.want.size or (e.want.size < 2 and e.got.shape == e.want.shape):
         return
     if e.got.shape != e.want.shape:
@@ -82,7 +82,7 @@ def reshaped(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("broadcast_not_undone", covers=("factor",))
 def unreduced(e: Evidence) -> Iterator[Guess]:
-    """The gradient of an argument that was broadcast, in the shape of the result, not summed over the new axes."""
+    """The gradient of a broadcast argument is not summed."""
     if e.rule is None or e.got is None or not e.rule.application.op.elementwise:
         return
     output, tensor = e.rule.output, e.rule.tensor
@@ -107,7 +107,7 @@ def unreduced(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("broadcast_not_undone")
 def unreduced_anywhere(e: Evidence) -> Iterator[Guess]:
-    """A gradient that becomes the right one when it is summed to the right shape."""
+    """The gradient summed to the right shape is right."""
     is_elementwise = e.rule is not None and e.rule.application.op.elementwise  # these are looked at above
     if is_elementwise or e.rounding_rtol or e.got is None or e.got.shape == e.want.shape:
         return  # of numbers that a person has written down, nothing was to be undone
@@ -124,7 +124,7 @@ def unreduced_anywhere(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("summed", covers=("factor",))
 def summed(e: Evidence) -> Iterator[Guess]:
-    """Summed over some axes, with or without keeping them, and possibly spread out again."""
+    """The gradient is summed over axes, and perhaps spread out again."""
     if e.got is None:
         return
     axes = tuple(axis for axis, size in enumerate(e.want.shape) if size > 1)
@@ -145,7 +145,7 @@ def summed(e: Evidence) -> Iterator[Guess]:
 
 
 def _broadcast_axes(small: tuple[int, ...], large: tuple[int, ...]) -> tuple[int, ...]:
-    """The axes of `large` along which `small` was repeated."""
+    """Return the axes of `large` along which `small` is repeated."""
     new = len(large) - len(small)
     return tuple(axis for axis in range(len(large)) if axis < new or small[axis - new] != large[axis])
 
