@@ -1,4 +1,4 @@
-"""Branch coverage: sides that a case's points visit, and points for others."""
+"""Branch coverage: sides that points visit, and points for other sides."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gradcheck.checks.branches.branch_search import BranchSearch
 from gradcheck.checks.branches.branch_sites import EQUALITY_OPS, BranchSite, Margin
 from gradcheck.checks.branches.margin_recording import (
     branching_owners,
+    final_gradients,
     has_no_slope,
     margins_at,
     sides_met,
@@ -92,7 +93,7 @@ class BranchCoverage:
         claims = self._owners - {*self._graph, *self._decided}
         if claims and point.is_complete:
             for site, shown in observable_sides(
-                point.problem, _gradients(point), claims, point.scope(point.last_step)
+                point.problem, final_gradients(point), claims, point.scope(point.last_step)
             ).items():
                 self._observed.setdefault(site, set()).update(shown)
 
@@ -120,10 +121,7 @@ class BranchCoverage:
         return site not in found or any(_same_side(found[site], margin, 1) for margin in others)
 
     def _has_usual_sizes(self, point: Point) -> bool:
-        """Return whether no size is 1 unless it is in the case.
-
-        Size 1 makes much equal that differs elsewhere.
-        """
+        """Return whether no size is 1 unless the case's is: 1 makes much equal."""
         own = self._points[0].problem.sizes
         return all(size != 1 or own[word] == 1 for word, size in point.problem.sizes.items())
 
@@ -146,13 +144,10 @@ class BranchCoverage:
 
     def _margins(self, point: Point) -> Mapping[BranchSite, Margin]:
         scope = point.scope(point.last_step) if point.is_complete else None
-        return margins_at(point.problem, _gradients(point), self._owners, scope)
+        return margins_at(point.problem, final_gradients(point), self._owners, scope)
 
     def missing_goals(self) -> Iterator[tuple[BranchSite, int]]:
-        """Yield the unvisited sides, then unobserved ones, then edges.
-
-        Visits count from one goal to the next.
-        """
+        """Yield the sides still unvisited, then unobserved ones, then edges."""
         for site in list(self._visited)[:_MOST_SITES]:
             if site.owner in self._decided and (
                 site.op not in EQUALITY_OPS or site.compares_integers or site.owner in self._graph
@@ -169,10 +164,7 @@ class BranchCoverage:
         )
 
     def reach(self, site: BranchSite, side: int) -> Iterator[Problem]:
-        """Yield problems on this side, from several points.
-
-        Without success, half of the numbers stay.
-        """
+        """Yield problems on this side; without success, half of the numbers stay."""
         is_reached = False
         if self.is_unobserved(site, side) and site.op not in EQUALITY_OPS:  # all elements, of which some may matter
             found = (search.find((site, 2 * side)) for search in self._searches[:2])
@@ -195,7 +187,7 @@ class BranchCoverage:
 
     def reach_from(self, point: Point, site: BranchSite, side: int) -> Iterator[Problem]:
         """Yield problems on this side, from one more point."""
-        search = BranchSearch(point.problem, _gradients(point))
+        search = BranchSearch(point.problem, final_gradients(point))
         found = (search.find((site, one)) for one in (2 * side, side))
         yield from (problem for problem in found if problem is not None)
 
@@ -206,7 +198,7 @@ class BranchCoverage:
             key=lambda point: has_underflowing_squares(point.problem),
         )
         others = [point for point in self._points if not self._has_usual_sizes(point)]
-        return [BranchSearch(p.problem, _gradients(p)) for p in (*usual[:_STARTS], *others[:1])]
+        return [BranchSearch(p.problem, final_gradients(p)) for p in (*usual[:_STARTS], *others[:1])]
 
 
 def _same_side(one: Margin, other: Margin, side: int) -> set[int]:
@@ -224,7 +216,3 @@ def has_underflowing_squares(problem: Problem) -> bool:
 
 def _root_of_least(dtype: np.dtype[Any]) -> float:
     return math.sqrt(np.finfo(dtype).smallest_subnormal)
-
-
-def _gradients(point: Point) -> Mapping[str, np.ndarray]:
-    return point.scope(point.last_step).gradients if point.is_complete else {}

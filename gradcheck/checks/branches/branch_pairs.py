@@ -12,8 +12,8 @@ import numpy as np
 
 from gradcheck.checks.branches.branch_search import BranchSearch
 from gradcheck.checks.branches.branch_sites import BranchSite, Margin
-from gradcheck.checks.branches.incoming_gradients import opposite_incoming
-from gradcheck.checks.branches.margin_recording import has_rounding_op, margins_at
+from gradcheck.checks.branches.incoming_gradients import scaled_incoming
+from gradcheck.checks.branches.margin_recording import final_gradients, has_rounding_op, margins_at
 from gradcheck.checks.branches.search_targets import Goal, are_goals_met
 from gradcheck.checks.points.point import Point
 from gradcheck.errors import GradcheckError
@@ -32,7 +32,7 @@ def unvisited_pairs(points: Sequence[Point], owners: Collection[str], claims: Co
         return
     common = (site for site in seen[0] if all(site in found for found in seen))
     sites = sorted(common, key=lambda site: not seen[0][site].is_stated)[:_SITES]
-    searches = [BranchSearch(point.problem, _gradients(point)) for point in points[:2]]
+    searches = [BranchSearch(point.problem, final_gradients(point)) for point in points[:2]]
     tried = 0
     for one, other in combinations(sites, 2):
         if one.owner not in claims and other.owner not in claims:
@@ -56,7 +56,7 @@ def _search_one_by_one(search: BranchSearch, point: Point, pair: tuple[Goal, Goa
     """
     for goal in pair:
         start = search.find(goal)
-        found = None if start is None else BranchSearch(start, _gradients(point)).find(*pair)
+        found = None if start is None else BranchSearch(start, final_gradients(point)).find(*pair)
         if found is not None:
             yield found
             return
@@ -66,16 +66,12 @@ def _with_opposite_incoming(places: Sequence[tuple[Point, Margins]], pair: tuple
     """Yield a point on one side under opposite cotangents."""
     for site, side in pair:
         on = (point.problem for point, found in places if site.is_on(found[site].numbers, side))
-        yield from (problem for first in islice(on, 1) for problem in opposite_incoming(first))
-
-
-def _gradients(point: Point) -> Mapping[str, np.ndarray]:
-    return point.scope(point.last_step).gradients
+        yield from (problem for first in islice(on, 1) for problem in scaled_incoming(first, (-1.0,)))
 
 
 def _margins(point: Point, owners: Collection[str]) -> Margins:
     try:
-        return margins_at(point.problem, _gradients(point), owners)
+        return margins_at(point.problem, final_gradients(point), owners)
     except GradcheckError:
         return {}
 

@@ -39,10 +39,7 @@ class ConstantBranches:
         self._uninformative: set[tuple[int, Any]] = set()
 
     def mark_seen(self, problem: Problem, tells: bool = True) -> None:
-        """Note a problem's outcomes; without gradients, only at the second time.
-
-        All gradients may be 0 because of an outcome.
-        """
+        """Note outcomes; those without gradients only at the second time."""
         found = self._outcomes(problem)
         self._seen |= found if tells else found & self._uninformative
         self._uninformative |= found

@@ -19,17 +19,8 @@ from gradcheck.language.trial_draws import is_fixed_incoming
 _FACTORS = (30.0, 1e3, 1e-3)
 
 
-def opposite_incoming(problem: Problem) -> Iterator[Problem]:
-    """Yield the problem with opposite drawn cotangents, if any."""
-    return _multiplied(problem, (-1.0,))
-
-
-def scaled_incoming(problem: Problem) -> Iterator[Problem]:
-    """Yield the problem with drawn cotangents multiplied, if any."""
-    return _multiplied(problem, _FACTORS)
-
-
-def _multiplied(problem: Problem, factors: Sequence[float]) -> Iterator[Problem]:
+def scaled_incoming(problem: Problem, factors: Sequence[float] = _FACTORS) -> Iterator[Problem]:
+    """Yield the problem with all drawn cotangents multiplied, if there are any."""
     case = problem.case
     drawn = {root for step in case.steps for root, value in step.roots.items() if _is_drawn(case, value)}
     for factor in factors if drawn else ():

@@ -29,6 +29,7 @@ from gradcheck.checks.branches.compared import (
     is_integer,
     truncates_to_integers,
 )
+from gradcheck.checks.points.point import Point
 from gradcheck.engines.double_precision import double_precision_array, double_precision_problem
 from gradcheck.engines.recording import convert
 from gradcheck.errors import GradcheckError
@@ -61,10 +62,7 @@ class MarginLog:
         self._is_reduced = is_claim and not _REDUCING.isdisjoint(ops_in(claim.expr))
 
     def flip(self, before: int, op: str, result: Any) -> Any:
-        """Return a comparison's result, flipped on a side if it is the one.
-
-        `before` is the number of margins before the comparison.
-        """
+        """Return a result, flipped if it is the one; `before` margins came before."""
         if self.flipped is None or op not in FLIPPABLE_OPS or self.is_in_rule:
             return result
         number, side = self.flipped
@@ -212,10 +210,7 @@ def _log_margins(
     log: MarginLog,
     values: Mapping[str, Any] | None = None,
 ) -> tuple[MarginLog, dict[str, Any], dict[str, Any]]:
-    """Return the log, and the names and gradients for claims.
-
-    `values` are known values of graph entries, for claims.
-    """
+    """Return log, names and gradients; claims use known `values`."""
     names: dict[str, Any] = {**problem.sizes, **leaves}
     known = {n: g if isinstance(g, Tensor) else Tensor.wrap(g) for n, g in gradients.items() if g is not None}
     watched, watched_gradients = WrappedNames(names, log), WrappedNames(known, log)
@@ -261,12 +256,14 @@ def unwrap(value: Any) -> Any:
 def margins_at(
     problem: Problem, gradients: Mapping[str, Any], owners: Container[str], known: Mapping[str, Any] | None = None
 ) -> dict[BranchSite, Margin]:
-    """Return the margins at a problem's own numbers; Raises GradcheckError.
-
-    `known` are values of the graph for claims.
-    """
+    """Return margins at a problem's numbers and known values, or raise."""
     with no_grad():
         return log_margins_at(problem, gradients, owners, known)[0].margins
+
+
+def final_gradients(point: Point) -> Mapping[str, np.ndarray]:
+    """Return a point's gradients after its last step, {} if it does not get there."""
+    return point.scope(point.last_step).gradients if point.is_complete else {}
 
 
 def log_margins_at(

@@ -190,10 +190,7 @@ class SearchSpace:
     # Problems --------------------------------------------------------------------------------------
 
     def problem_with(self, leaves: Mapping[str, Tensor], arrays: Mapping[SearchVariable, np.ndarray]) -> Problem:
-        """Return the problem with other numbers.
-
-        Its draw settings say if a written cotangent has changed.
-        """
+        """Return the problem with other numbers, marked if a written seed changes."""
         problem, case = self._own, self.problem.case
         incoming = {variable.name: array for variable, array in arrays.items() if variable.is_incoming}
         changed = {root for root, array in incoming.items() if not np.array_equal(array, self.gradients[root])}

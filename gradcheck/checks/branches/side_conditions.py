@@ -23,6 +23,10 @@ _POINTS, _MOST = 3, 64
 _RELATIONS = {-2: "<", -1: "<", 0: "==", 1: ">", 2: ">"}
 
 
+#: The margin of a comparison at one point, and the tensors that it may be made of.
+_PointMargin = tuple[np.ndarray, dict[str, np.ndarray]]
+
+
 def side_condition(points: Sequence[Point], site: BranchSite, side: int) -> str:
     """Return `x > 6`, the comparison as written, or ""."""
     seen = [found for found in (_margin_at(point, site) for point in points[:_POINTS]) if found is not None]
@@ -32,13 +36,6 @@ def side_condition(points: Sequence[Point], site: BranchSite, side: int) -> str:
             relation = "!=" if site.op in EQUALITY_OPS and side == 1 else _RELATIONS[side * sign]
             return f"{name} {relation} {threshold:.6g}{' everywhere' if abs(side) == 2 else ''}"
     return _as_written(points[0].problem.case, site)
-
-
-class _PointMargin:
-    """The margin of a comparison at one point, and tensors it may be made of."""
-
-    def __init__(self, margin: np.ndarray, tensors: dict[str, np.ndarray]) -> None:
-        self.margin, self.tensors = margin, tensors
 
 
 def _margin_at(point: Point, site: BranchSite) -> _PointMargin | None:
@@ -54,20 +51,19 @@ def _margin_at(point: Point, site: BranchSite) -> _PointMargin | None:
     named = {n: v for n, v in scope.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f"}
     named |= {f"grad({n})": g for n, g in scope.gradients.items() if g.dtype.kind == "f"}
     fitting = {n: v for n, v in list(named.items())[:_MOST] if v.shape == found.numbers.shape}
-    return _PointMargin(found.numbers, fitting | {f"abs({n})": np.abs(v) for n, v in fitting.items()})
+    return found.numbers, fitting | {f"abs({n})": np.abs(v) for n, v in fitting.items()}
 
 
 def _candidate_names(seen: Sequence[_PointMargin]) -> Iterator[tuple[str, int]]:
     """Yield tensors, standing left of the comparison (1) or right (-1)."""
-    for name in seen[0].tensors if seen else ():
+    for name in seen[0][1] if seen else ():
         yield from ((name, 1), (name, -1))
 
 
 def _threshold(seen: Sequence[_PointMargin], name: str, sign: int) -> float | None:
     """Return the number that a tensor is compared with, if it is constant."""
-    rests = [one.tensors[name] - sign * one.margin for one in seen if name in one.tensors]
-    rest = np.concatenate([np.ravel(each) for each in rests])
-    margin = np.concatenate([np.ravel(one.margin) for one in seen])
+    rest = np.concatenate([np.ravel(tensors[name] - sign * margin) for margin, tensors in seen if name in tensors])
+    margin = np.concatenate([np.ravel(margin) for margin, _ in seen])
     if rest.size < 2 or np.ptp(margin) == 0 or not np.all(np.isfinite(rest)):
         return None
     threshold = float(np.median(rest))

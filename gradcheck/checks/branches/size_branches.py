@@ -180,10 +180,7 @@ def _asks_for_shapes(node: Expr) -> bool:
 def node_outcomes(
     nodes: Sequence[Expr], names: Mapping[str, Any], gradients: Mapping[str, Any] | None = None
 ) -> set[tuple[int, Any]]:
-    """Return each node's outcome, by number.
-
-    With `gradients`, these and the names have shapes alone.
-    """
+    """Return each node's outcome; with `gradients`, names have shapes alone."""
     found = set()
     scope, gradients = {**(gradients or {}), **names}, gradients or {}
     for number, node in enumerate(nodes):

@@ -106,7 +106,7 @@ class _BlameAssignment:
         slack = self._slack(dispute)
         dispute = dispute.without_explained(slack)
         oracle = self._oracle(c)
-        estimate = self._partials(oracle, dispute.indices[: self._count_elements(dispute)])
+        estimate = self._partials(oracle, dispute.indices[: 1 if self._is_known_wrong(dispute) else MAX_ELEMENTS])
         if estimate is not None and np.any(estimate.kinked):
             estimate = self._partials(oracle, dispute.indices[:MAX_KINKED_ELEMENTS])
         if estimate is not None:
@@ -124,8 +124,9 @@ class _BlameAssignment:
         about_reference = reference_error_verdict(self.context, self.point, c)
         if about_reference is not None:
             return replace(c, status="passed", verdict=about_reference)
-        heard = self._check_reference(dispute, judged, oracle) if oracle is not None else judged
-        return self._check_reference_ops(heard, slack) if heard.status == "failed" and c.operation is None else heard
+        checked = self._check_reference(dispute, judged, oracle) if oracle is not None else judged
+        is_of_graph = checked.status == "failed" and c.operation is None
+        return self._check_reference_ops(checked, slack) if is_of_graph else checked
 
     def _check_reference_ops(self, c: Comparison, slack: np.ndarray | None) -> Comparison:
         """Pass a comparison if ops that the reference has wrong explain it."""
@@ -141,10 +142,6 @@ class _BlameAssignment:
         explained = None if slack is None else capped_allowance(slack, self.point.conditioning.limit)
         verdict = self._wrong_ops.verdict(c, explained)
         return c if verdict is None else replace(c, status="passed", verdict=verdict)
-
-    def _count_elements(self, dispute: Disagreement) -> int:
-        """Return how many elements to check: one if the claim is known wrong."""
-        return 1 if self._is_known_wrong(dispute) else MAX_ELEMENTS
 
     def _is_known_wrong(self, dispute: Disagreement) -> bool:
         """Return whether a trial's claim is wrong at the case's own numbers too."""
@@ -234,7 +231,9 @@ class _BlameAssignment:
         key = (what, c.tensor, c.step, c.trial, "passed")
         passed = (o for o in self.context.found if (o.what, o.tensor, o.step, o.trial, o.status) == key)
         other = next(passed, None)
-        if other is None or self._uses_reference_gradients(other):
+        claim = None if other is None else claim_of(self.context.case, other)
+        by_reference = claim is not None and mentions_inner_gradient(self.context.case, claim.expr)
+        if other is None or by_reference:  # a formula of the reference's own gradients
             return
         proved = any(
             o.certificate is not None
@@ -263,13 +262,6 @@ class _BlameAssignment:
         for answer in dispute.answer("", found):
             known = noise is not None and noise.size == found.size
             yield replace(answer, error=noise.ravel()[dispute.indices]) if noise is not None and known else answer
-
-    def _uses_reference_gradients(self, c: Comparison) -> bool:
-        """Return whether a formula is made of the reference's own gradients."""
-        listed = self.context.case.formulas.get(c.tensor, ())
-        return any(
-            claim.text == c.formula and mentions_inner_gradient(self.context.case, claim.expr) for claim in listed
-        )
 
     def _numpy_value(self, tensor: str) -> np.ndarray | None:
         """Return the value by NumPy's forwards, if the core is no engine."""

@@ -40,15 +40,11 @@ def separate_composed_ops(
 def _add_wrong_parts(failures: PointFailures, engine: Engine, one: WrongOperation) -> list[int]:
     """Add comparisons of an op's wrong parts, and return their places."""
     _, wrong = wrong_parts(failures, engine, one)
-    found = [_as_part_of(one, c) for c in wrong]
-    first = len(failures.comparisons)
-    failures.comparisons.extend(found)
-    return list(range(first, first + len(found)))
-
-
-def _as_part_of(outer: WrongOperation, c: Comparison) -> Comparison:
-    assert c.operation is not None
-    return replace(c, operation=replace(c.operation, number=outer.number, inside=outer.application.op.name))
+    first, inside = len(failures.comparisons), one.application.op.name
+    for c in wrong:
+        assert c.operation is not None
+        failures.comparisons.append(replace(c, operation=replace(c.operation, number=one.number, inside=inside)))
+    return list(range(first, first + len(wrong)))
 
 
 def wrong_parts(

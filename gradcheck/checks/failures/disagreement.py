@@ -65,10 +65,7 @@ class Disagreement:
 
     @property
     def is_rounding_only(self) -> bool:
-        """True if no digit is common, and the gap is a few roundings.
-
-        They are roundings of the tensor's largest element, left of terms that cancel.
-        """
+        """True if no digit is common, and the gap is roundings of the largest."""
         c, got, want = self.comparison, self.got[self.indices], self.want[self.indices]
         dtype = np.dtype(np.float64) if c.want_array is None else c.want_array.dtype
         room = rounding_tolerance(dtype, scale=largest_finite(self.want)).atol

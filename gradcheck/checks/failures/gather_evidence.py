@@ -70,10 +70,7 @@ def evidence_of_operation(
 
 
 def make_reference_pullback(reference: Engine, dtype: np.dtype) -> ReferencePullback:
-    """Return the reference as a function of an op and its cotangents.
-
-    The function returns () for errors.
-    """
+    """Return the reference as a function of an op; it returns () for errors."""
 
     def ask(application: Application, cotangents: Sequence[np.ndarray | None]) -> Sequence[np.ndarray | None]:
         try:

@@ -28,10 +28,7 @@ _MOST_PARTS = 12
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """The share that argument number `argument` of `child` passes back.
-
-    The incoming gradient of a root has no child.
-    """
+    """A share from argument `argument` of `child`, or of a seed without child."""
 
     child: Tensor | None
     argument: int

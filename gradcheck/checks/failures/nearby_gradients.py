@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -116,10 +116,7 @@ def _sizes(array: np.ndarray) -> np.ndarray:
 
 
 class GraphNearbyGradients(NearbyGradients):
-    """A case whose inputs move, and each entry of its graph by itself.
-
-    The gradient of an entry is about moving that entry, whatever it is made of.
-    """
+    """A case whose inputs move, and each entry of its graph as if free."""
 
     def __init__(self, point: Point, step: int) -> None:
         raised = double_precision_problem(point.problem)
@@ -189,14 +186,6 @@ def _with_offsets(problem: Problem, entries: Sequence[str]) -> Problem:
     return replace(problem, case=replace(problem.case, graph=moved))
 
 
-@dataclass
-class _OpArguments:
-    """An op's arguments in double precision, and where gradients go."""
-
-    flat: list[np.ndarray]
-    places: list[int] = field(default_factory=list)
-
-
 class OpNearbyGradients(NearbyGradients):
     """One op whose arguments move; gradients are named by their number."""
 
@@ -204,15 +193,15 @@ class OpNearbyGradients(NearbyGradients):
         application = one.application
         self.one, self.engine = one, engine
         flat = [double_precision_array(array) for array in arrays(application.args, application.kwargs)]
-        self._held = _OpArguments(flat, gradient_positions(application))
+        self._flat, self._places = flat, gradient_positions(application)
         precision = one.application.outputs[0] if one.application.outputs else None
-        moved = {str(i): flat[place] for i, place in enumerate(self._held.places) if flat[place].dtype.kind == "f"}
+        moved = {str(i): flat[place] for i, place in enumerate(self._places) if flat[place].dtype.kind == "f"}
         super().__init__(moved, np.dtype(np.float64) if precision is None else precision[1], seed)
 
     def gradients(self, moves: Arrays) -> dict[str, np.ndarray] | None:
-        there = list(self._held.flat)
+        there = list(self._flat)
         for name, move in moves.items():
-            place = self._held.places[int(name)]
+            place = self._places[int(name)]
             there[place] = np.asarray(there[place] + move)
         position, host = iter(there), WideHost()
         application = self.one.application

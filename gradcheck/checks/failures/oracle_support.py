@@ -21,10 +21,7 @@ _SPREAD = 24
 
 
 def oracle_confirms(oracle: NumericGradient, c: Comparison) -> bool:
-    """Return whether the oracle confirms a claim where the reference differs.
-
-    It checks all disputed elements, or a sample and, if it can, random directions.
-    """
+    """Return whether the oracle confirms a claim in its disputed elements."""
     claimed, other = (c.want_array, c.got_array) if c.reference == "case" else (c.got_array, c.want_array)
     if claimed is None or c.mask is None:
         return False

@@ -35,10 +35,7 @@ _JUMP, _MOST = 256.0, 16
 
 
 def check_reference_at_kinks(context: Context, point: Point) -> None:
-    """Fail claims that agree with a wrong gradient of the reference.
-
-    At trials they get the verdict alone.
-    """
+    """Fail claims that agree with a wrong gradient; at trials note the error."""
     steps = {c.step for c in context.found if c.trial == point.trial and _agrees_with_reference(c)}
     if any(step.inputs for step in context.case.steps) or len(steps) != 1:
         return
@@ -49,10 +46,7 @@ def check_reference_at_kinks(context: Context, point: Point) -> None:
 
 
 def fail_repeated_errors(context: Context) -> None:
-    """Fail claims that agree with a refuted gradient of the reference.
-
-    A claim that, made of the confirmed engine's gradients, agrees with that engine passes.
-    """
+    """Fail claims that agree with the reference, not the engine that is right."""
     borne_out = [c for c in context.found if c.what is ClaimKind.GRADIENT and c.passes_by_wrong_reference]
     wrong = {_gradient_key(c): c for c in borne_out if c.verdict is not None}
     for place, c in enumerate(context.found) if wrong else ():
@@ -100,10 +94,7 @@ def _holds_by(context: Context, point: Point, c: Comparison, name: str) -> bool:
 
 
 def _holds_for(context: Context, c: Comparison, name: str) -> bool:
-    """Return whether a formula also gives another engine's gradient.
-
-    An undefined element repeats no error, and counts as equal.
-    """
+    """Return whether a formula gives an engine's gradient wherever defined."""
     claim = claim_of(context.case, c)
     if claim is None:
         return False

@@ -27,10 +27,7 @@ from gradcheck.language.claim_kind import ClaimKind
 
 
 class ReferenceOpErrors:
-    """The ops that the reference has wrong at one point, for each engine.
-
-    `judge` gives a failed comparison of an op its verdict.
-    """
+    """The ops that the reference has wrong at a point; `judge` gives verdicts."""
 
     def __init__(self, point: Point, run: StatedTolerance | None, judge: Callable[[Comparison], Comparison]) -> None:
         self._point, self._run, self._judge = point, run, judge
@@ -38,10 +35,7 @@ class ReferenceOpErrors:
         self._evaluated = cache(self._evaluate)
 
     def verdict(self, c: Comparison, slack: np.ndarray | None) -> Fact | None:
-        """Return that the reference is wrong, if these ops alone explain it.
-
-        `slack` is what rounding explains of each element.
-        """
+        """Return that the reference is wrong if these ops explain it."""
         engine = next((e for e in self._point.engines.tested if e.name == c.engine), None)
         if engine is None or c.what is not ClaimKind.GRADIENT or c.reference != self._point.engines.reference.name:
             return None

@@ -35,10 +35,7 @@ class SizeRatio(NamedTuple):
 def check_at_other_sizes(
     diagnoses: Sequence[Diagnosis], points: Sequence[StepClaims], name: str, claim: Claim
 ) -> tuple[Diagnosis, ...]:
-    """Return a formula's diagnoses with the factor in sizes, or as unknown.
-
-    The diagnoses hold at one point's sizes; other sizes may change the factor.
-    """
+    """Return a formula's diagnoses with factors in sizes, or as unknown."""
     return express_in_sizes(diagnoses, list(_ratios(points, name, claim)))
 
 

@@ -50,11 +50,8 @@ class Subgradients:
         ends = np.cumsum([array.size for array in tensors.values()])
         self._spans = {n: slice(end - a.size, end) for (n, a), end in zip(tensors.items(), ends.tolist(), strict=True)}
         size = int(ends[-1])
-        self._samples, self._far, self._closer = (
-            _GradientSamples(size),
-            _GradientSamples(size),
-            _GradientSamples(size),
-        )  # all; in pairs; in closer pairs
+        self._samples = _GradientSamples(size)
+        self._far, self._closer = _GradientSamples(size), _GradientSamples(size)  # in pairs, at two distances
         self._unrefined_moves: list[Arrays] = []  # moves that were not sampled closer
         self._places: dict[tuple[bytes, ...], HullSide] = {}
         self._has_sampled_randomly = False
@@ -119,10 +116,7 @@ class Subgradients:
         self._unrefined_moves.clear()
 
     def all_kinked(self, tensor: str, elements: np.ndarray) -> bool | None:
-        """Return whether all these elements jump; None if too many must be moved.
-
-        Elements that no pair shows to jump are moved alone, one after the other.
-        """
+        """Return whether all these elements jump, moved alone; None if too many."""
         for _ in range(_ALONE):
             smooth = elements[~self._kinked()[self._spans[tensor]][elements]]
             if not smooth.size:

@@ -117,10 +117,7 @@ def is_right_on_small_graph(engine: Engine, reference: Engine) -> bool:
 def separate_by_small_graphs(
     diagnoses: tuple[Diagnosis, ...], engine: Engine, reference: Engine
 ) -> tuple[Diagnosis, ...]:
-    """Return one of `overwritten` and `use_dropped`, if a tensor shows both.
-
-    Two uses leave the same of both; the small graphs have a tensor with three.
-    """
+    """Return the likely one of `overwritten` and `use_dropped`, by three uses."""
     kinds = {diagnosis.kind for diagnosis in diagnoses}
     if not kinds >= {"overwritten", "use_dropped"} or is_right_on_small_graph(engine, reference):
         return diagnoses
@@ -177,10 +174,7 @@ def _match_fault(seen: Sequence[_Observations], *, in_any_order: bool = False) -
 
 
 def _explains(wrong: TraversalFault, point: _Observations, order: int | None) -> bool:
-    """Return whether one pass of a fault explains all observations at a point.
-
-    `order` is of operands; None allows another one for each observation.
-    """
+    """Return whether one pass explains a point, in an order or (None) any."""
     return any(
         all(
             any(map(one.fits, run_in_orders(one.graph, run, one.graph.operand_orders() if order is None else [order])))

@@ -136,10 +136,7 @@ def find_uncomputable_part(problem: Problem, engine: DefineByRun | None = None) 
 def evaluate_by_parts(
     entry: str, expr: Expr, names: Mapping[str, Any], host: Host, gradients: Mapping[str, Any] | None = None
 ) -> UncomputablePart | tuple[Any] | None:
-    """Return the first part that fails, or the value in a tuple.
-
-    None if the expression is invalid, as with an unknown name.
-    """
+    """Return the first failing part, (value,), or None for an invalid name."""
     known: dict[int, Any] = {}
     for node in postorder(expr):
         operands = tuple(known[id(child)] for child in node.children)

@@ -36,10 +36,7 @@ _GRADIENT_AFFIXES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class WrongStep:
-    """A step that should be a tensor's gradient, and formulas that it fixes.
-
-    Formulas are tensors and texts. `beside` are other steps that must be right, too.
-    """
+    """A step, its tensor, the formulas that it fixes, and other wrong steps."""
 
     name: str
     tensor: str
@@ -116,10 +113,7 @@ def _first_wrong_step(
 def _with_wrong_steps_before(
     case: Case, let: Mapping[str, Claim], found: WrongStep, claims: Sequence[StepClaims]
 ) -> tuple[WrongStep, ...]:
-    """Return a step and wrong ones before it, which it may make up for.
-
-    Those are known by their names.
-    """
+    """Return a step and, by name, earlier wrong ones that it makes up for."""
     right = dict(let)
     before: list[WrongStep] = []
     for step in case.let_steps_of(let[found.name].expr):
@@ -145,10 +139,7 @@ def scope_with_steps(case: Case, let: Mapping[str, Claim], claims: StepClaims) -
 
 
 def _tensors(step: str, scopes: Sequence[Scope]) -> list[str]:
-    """Return the tensors whose gradient a step may mean, by shape and name.
-
-    All, for a step that cannot be computed.
-    """
+    """Return the tensors whose gradient a step may mean, by shape and name."""
     known = scopes[0].gradients
     fitting = [name for name in known if _may_be(step, name, scopes) and not _is_gradient(step, name, scopes)]
     ranked = sorted(fitting, key=lambda name: (not _is_named_for(step, name), name not in step, -len(name)))
@@ -171,10 +162,7 @@ def _value(step: str, scope: Scope) -> object:
 
 
 def _differs_from_gradient(step: str, tensor: str, scopes: Sequence[Scope]) -> bool:
-    """Return whether a step is no gradient of a tensor at most points.
-
-    At a few, numbers may overflow.
-    """
+    """Return whether a step differs at most points: a few may overflow."""
     off = [not any(_is_gradient(step, tensor, [one], turned=turned) for turned in (False, True)) for one in scopes]
     return 2 * sum(off) > len(off)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.branches.incoming_gradients import opposite_incoming, scaled_incoming
+from gradcheck.checks.branches.incoming_gradients import scaled_incoming
 from tests.checks.build import point_of
 from tests.checks.conftest import Check
 
@@ -22,7 +22,7 @@ def test_what_is_drawn_is_multiplied() -> None:
 
 def test_the_opposite() -> None:
     problem = point_of(f"{{{GRAPH}, backward: {{y: randn_like(y)}}}}").problem
-    (found,) = opposite_incoming(problem)
+    (found,) = scaled_incoming(problem, (-1.0,))
     assert np.array_equal(found.seeds[0]["y"], -problem.seeds[0]["y"])
 
 

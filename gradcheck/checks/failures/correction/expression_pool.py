@@ -184,10 +184,7 @@ class ExpressionPool:
         return value if isinstance(value, np.ndarray) else None
 
     def first_element(self, part: int) -> float | None:
-        """Return a part's first element if the others need not be computed.
-
-        The part counts as evaluated.
-        """
+        """Return a part's first element if that is cheap; it counts as evaluated."""
         children, known = self.children[part], self._values
         arithmetic = _ARITHMETIC.get(self.exprs.op(part) or "") if len(children) == 2 else None
         if arithmetic is None or part in known or part in self._counted:

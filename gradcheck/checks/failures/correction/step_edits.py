@@ -47,10 +47,7 @@ class _FixedStep:
 
 
 def blame_slips_in_steps(context: Context, points: ExplanationPoints, derived: DerivedFormulas) -> None:
-    """Add a comparison for each step in which a slip makes formulas fail.
-
-    All formulas that use the step fail, and no slip of their own explains one alone.
-    """
+    """Add a comparison for each step whose slip alone makes formulas fail."""
     case = context.case
     if not case.let or case.is_expected_to_fail or not context.points.own.is_complete:
         return

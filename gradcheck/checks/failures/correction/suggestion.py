@@ -79,10 +79,7 @@ def _holds_at_written_numbers(context: Context, c: Comparison) -> bool:
 
 
 def _is_wrong_at_kinks_alone(context: Context, c: Comparison) -> bool:
-    """Return whether a formula fails only as a whole outside of a hull.
-
-    Formulas near it are no better elsewhere.
-    """
+    """Return whether a formula fails only outside of hulls as a whole."""
     verdicts = [one.verdict for one in _same(context, c) if one.status == "failed"]
     return all(verdict is not None and verdict.kind == "outside_together" for verdict in verdicts)
 
@@ -192,10 +189,7 @@ class Suggester:
         return all(check_formula(claims, name, claim).status != "failed" for claims in self._claims_to_verify(False))
 
     def _claims_to_verify(self, speaking: bool) -> list[StepClaims]:
-        """Return the claims at which a formula must hold, most informative first.
-
-        Other incoming gradients are among them if the formula names one (`speaking`).
-        """
+        """Return the claims that a formula must meet, most informative first."""
         key = (speaking, id(self.case))
         if key not in self._claims:
             listed = dict.fromkeys((*self.points.seed_independent(speaking), *self.points.points_of_run(speaking)))
@@ -244,10 +238,7 @@ class Suggester:
 
 
 def is_equally_undefined(wrong: Claim | None, claims: StepClaims, found: Comparison) -> bool:
-    """Return whether a formula is off only where both formulas are not finite.
-
-    There the wrong formula's author overflows, or divides by 0.
-    """
+    """Return whether a formula is off only where both formulas overflow."""
     if wrong is None or found.mask is None or found.got_array is None:
         return False
     try:
@@ -270,10 +261,7 @@ def did_you_mean(wrong: str, right: str, standing: Fact) -> Diagnosis:
 
 
 def refute(context: Context) -> None:
-    """Add a counterexample of small integers to each wrong formula.
-
-    A wrong shape needs none.
-    """
+    """Add a counterexample of small integers to wrong formulas of right shape."""
     budget = WorkBudget(ALL_WORK)
     for place, c, claim in wrong_formulas(context):
         if _has_wrong_shape(c) or budget.is_spent or _is_wrong_at_kinks_alone(context, c):

@@ -99,10 +99,7 @@ def simplifier_at(points: Sequence[Point], case: Case) -> Simplifier:
 
 
 def has_constant_condition(expr: Expr, wrong: Expr, held: Sequence[StepClaims]) -> bool:
-    """Return whether an added comparison has one outcome everywhere.
-
-    Nobody means such a condition.
-    """
+    """Return whether an added comparison has one outcome: nobody means that."""
     known = set(wrong.walk())
     asked = [node for node in expr.walk() if isinstance(node, Call) and node.op in _COMPARISONS and node not in known]
     return any(len(set(chain.from_iterable(_outcomes(node, one) for one in held))) == 1 for node in asked)

@@ -152,10 +152,7 @@ def lower_precision(e: Evidence) -> Iterator[Guess]:
 
 
 def _looks_rounded(e: Evidence, dtype: np.dtype) -> bool:
-    """Return whether most inexact elements are off, and by different parts.
-
-    Few such elements, or one part for all, are another mistake.
-    """
+    """Return whether most inexact elements are off, by different parts."""
     got, want = wide(e.got_or_zeros), wide(e.want)
     inexact = np.isfinite(want) & (_rounded(want, dtype) != want)
     error = np.abs(got - want)[inexact] / np.abs(want[inexact])

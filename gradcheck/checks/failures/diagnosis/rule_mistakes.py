@@ -61,10 +61,7 @@ def forward_value(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("swapped", covers=("operand_transposed",))
 def swapped_gradients(e: Evidence) -> Iterator[Guess]:
-    """The gradient is another tensor's of the same op.
-
-    It is no proof if the two tensors are equal.
-    """
+    """The gradient is another tensor's; no proof if the tensors are equal."""
     if e.rule is None:
         return
     mine, tensors = e.rule.index, e.rule.tensors
@@ -217,20 +214,14 @@ def softmax(e: Evidence) -> Iterator[Guess]:
     if rule is None or rule.incoming is None or rule.output is None or rule.incoming.shape != rule.tensor.shape:
         return
     name = rule.application.op.name
-    if name == "softmax":
-        yield Guess(name, fact("no_centring_term", op=name), rule.output * rule.incoming)
-    elif name == "softmin":
-        yield Guess(name, fact("no_centring_term", op=name), -rule.output * rule.incoming)
-    elif name == "log_softmax":
-        yield Guess(name, fact("no_centring_term", op=name), rule.incoming)
+    if name in ("softmax", "softmin", "log_softmax"):
+        factor = 1 if name == "log_softmax" else rule.output if name == "softmax" else -rule.output
+        yield Guess(name, fact("no_centring_term", op=name), factor * rule.incoming)
 
 
 @hypothesis("no_centring")
 def variance(e: Evidence) -> Iterator[Guess]:
-    """The gradient of a variance is c * x for c * (x - mean).
-
-    There is one c for each group of the variance.
-    """
+    """The gradient is c * x for c * (x - mean), with c for each group."""
     rule = e.rule
     if rule is None or rule.application.op.name not in ("var", "std") or e.want.shape != rule.tensor.shape:
         return
