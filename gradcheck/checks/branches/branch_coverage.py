@@ -139,7 +139,6 @@ class BranchCoverage:
         )
 
     def sides_at(self, point: Point) -> dict[BranchSite, set[int]]:
-        """Return the sides of a point's elements, at any distance."""
         return sides_met(self._margins(point), near=False)
 
     def _margins(self, point: Point) -> Mapping[BranchSite, Margin]:

@@ -49,7 +49,6 @@ class BranchSite(NamedTuple):
         return some if not self.is_reduced else (*some, 2) if self.op in EQUALITY_OPS else (-2, *some, 2)
 
     def sign_of(self, side: int) -> int:
-        """Return the margin's sign on this side."""
         return (1 if side == 1 else 0) if self.op in EQUALITY_OPS else int(np.sign(side))
 
     def is_on(self, numbers: np.ndarray, side: int) -> bool:
@@ -59,7 +58,6 @@ class BranchSite(NamedTuple):
         return bool(known.size and (np.all(are) if abs(side) == 2 else np.any(are)))
 
     def elements_on(self, numbers: np.ndarray, side: int) -> np.ndarray:
-        """Return which elements are on this side."""
         signs = np.abs(np.sign(numbers)) if self.op in EQUALITY_OPS else np.sign(numbers)
         return np.asarray(signs == self.sign_of(side))
 
@@ -73,7 +71,6 @@ class Margin(NamedTuple):
 
     @property
     def numbers(self) -> np.ndarray:
-        """The difference in double precision."""
         return as_array(self.difference).astype(np.float64)
 
     @property
@@ -83,5 +80,4 @@ class Margin(NamedTuple):
 
 
 def as_array(margin: Any) -> np.ndarray:
-    """Return the numbers of a margin, tensor or not."""
     return np.asarray(margin.data if isinstance(margin, Tensor) else margin)

@@ -40,15 +40,12 @@ def compared_operands(name: str, args: tuple[Any, ...], result: Any, is_claim: b
 
 
 def truncates_to_integers(name: str, args: tuple[Any, ...], result: Any) -> bool:
-    """Return whether an op truncates floating numbers to integers."""
     return name == "to" and is_real(args[0]) and result.dtype.kind in "iu"
 
 
 def is_real(value: Any) -> bool:
-    """Return whether a value is an array or tensor of floats."""
     return getattr(getattr(value, "dtype", None), "kind", "") == "f"
 
 
 def is_integer(value: Any) -> bool:
-    """Return whether a value is an integer, or an array or tensor of them."""
     return isinstance(value, int) or getattr(getattr(value, "dtype", None), "kind", "") in ("i", "u")

@@ -45,7 +45,6 @@ class ConstantBranches:
         self._uninformative |= found
 
     def unseen_problems(self, visited: Sequence[Problem], draw: Draw) -> Iterator[Problem]:
-        """Yield problems with unseen outcomes."""
         for sizes in self._sizes(visited) if self.nodes else ():
             for structure, attempt in _draws():
                 found = draw(sizes, structure, attempt)

@@ -57,7 +57,6 @@ class MarginLog:
     count: int = 0
 
     def enter(self, owner: str, claim: Claim, is_claim: bool) -> None:
-        """Start to evaluate an entry or a claim."""
         self.owner, self.is_claim, self.count = owner, is_claim, 0
         self._is_reduced = is_claim and not _REDUCING.isdisjoint(ops_in(claim.expr))
 
@@ -140,7 +139,6 @@ def _note_margins(log: MarginLog, op: Op, args: tuple[Any, ...], result: Any, is
 
 
 def _run_rules(log: MarginLog, op: Op, result: Any, args: tuple[Any, ...]) -> None:
-    """Run an op's rules for their comparisons."""
     ones = MarginTensor(Tensor.wrap(np.ones(result.shape, result.dtype)), log)
     seen = tuple(MarginTensor(arg, log) if isinstance(arg, Tensor) else arg for arg in args)
     log.is_in_rule = True
@@ -183,7 +181,6 @@ def has_no_slope(case: Case, site: BranchSite) -> bool:
 
 
 def has_rounding_op(case: Case, site: BranchSite) -> bool:
-    """Return whether numbers are rounded or truncated in this entry or claim."""
     claim = case.graph.get(site.owner) or dict(named_claims(case)).get(site.owner)
     return claim is not None and not ROUNDING_OPS.isdisjoint(ops_in(claim.expr))
 

@@ -37,7 +37,6 @@ class SearchTargets:
         return found
 
     def are_reached(self, residuals: Sequence[np.ndarray]) -> bool:
-        """Return whether the residuals are small enough."""
         for residual, chosen, target in zip(residuals, self._chosen, self._targets, strict=True):
             least = float(np.abs(target).min(initial=np.inf, where=chosen))
             if float(np.abs(residual).max(initial=0.0)) > (0.5 * least if np.any(target) else 1e-15):

@@ -140,7 +140,6 @@ class SearchSpace:
         }
 
     def clipped(self, variable: SearchVariable, array: np.ndarray) -> np.ndarray:
-        """Return the numbers within the bounds that their creator states."""
         return np.asarray(np.clip(array, *self._bounds[variable]) if variable in self._bounds else array)
 
     # Margins ---------------------------------------------------------------------------------------
@@ -221,7 +220,6 @@ class SearchSpace:
 
 
 def _match_precision(array: np.ndarray, leaf: np.ndarray) -> np.ndarray:
-    """Return an array in double precision if its leaf is."""
     return double_precision_array(array) if array.dtype in dtypes.HALVES and leaf.dtype not in dtypes.HALVES else array
 
 

@@ -83,7 +83,6 @@ class SizeBranches:
             yield {**own, **{word: size for word, size in fitting.items() if word not in held}}
 
     def _find_relevant_words(self) -> set[str]:
-        """Return the words that outcomes may depend on."""
         named = {part.name for node in self.nodes for part in postorder(node) if isinstance(part, (Name, Gradient))}
         return {w for w in self.words if w in named or (self._shapes and self._shapes.depend_on(w, named))}
 
@@ -230,7 +229,6 @@ def _is_like(shape: np.ndarray | None, other: np.ndarray) -> bool:
 
 
 def _shapes_at(case: Case, sizes: Sizes) -> dict[str, np.ndarray]:
-    """Return the shapes of all tensors there, {} if they cannot be computed."""
     try:
         values = graph_values(case, draw(case, None, 0, attempt=1, sizes=sizes).environment())
     except GradcheckError:

@@ -38,7 +38,6 @@ def separate_composed_ops(
 
 
 def _add_wrong_parts(failures: PointFailures, engine: Engine, one: WrongOperation) -> list[int]:
-    """Add comparisons of an op's wrong parts, and return their places."""
     _, wrong = wrong_parts(failures, engine, one)
     first, inside = len(failures.comparisons), one.application.op.name
     for c in wrong:

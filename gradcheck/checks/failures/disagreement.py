@@ -60,7 +60,6 @@ class Disagreement:
         return replace(self, indices=left) if left.size else self
 
     def where(self, chosen: np.ndarray) -> Disagreement:
-        """Keep some of the elements."""
         return replace(self, indices=self.indices[chosen])
 
     @property
@@ -80,7 +79,6 @@ class Disagreement:
         return kept.with_notes(fact("reference_rounds", reference=c.reference, off=off, what=verdict))
 
     def with_verdict(self, others: Sequence[Answer], allowance: Allowance) -> Comparison:
-        """Return the comparison with the verdict that other answers give."""
         verdict = who_is_wrong(*self.answers(), others, allowance)
         return replace(self.comparison, verdict=verdict) if verdict else self.comparison
 

@@ -63,7 +63,6 @@ def _is_doubled(one: WrongOperation) -> bool:
 
 
 def _is_made(failures: PointFailures, engine: Engine, one: WrongOperation) -> bool:
-    """Return whether an engine composes an op of others."""
     made = op_parts(failures, engine, one.application)
     return not one.mine.error and bool(made.called or made.methods)
 
@@ -77,7 +76,6 @@ def _blame(failures: PointFailures, engine: Engine, cause: Cause, diagnosis: Dia
 
 
 def _same(one: Evaluation, other: Evaluation) -> bool:
-    """Return whether two evaluations have the same errors and gradients."""
     if (one.error and one.error.kind) != (other.error and other.error.kind) or len(one.states) != len(other.states):
         return False
     return all(

@@ -38,7 +38,6 @@ class Fault:
 
     @property
     def origin(self) -> Fact:
-        """The tensor, as the origin of its consequences."""
         return fact("tensor", name=self.tensor)
 
 
@@ -46,7 +45,6 @@ class Fault:
 
 
 def gradient_increments(evaluation: Evaluation, step: int) -> dict[str, np.ndarray | None]:
-    """Return what one step has added to each gradient."""
     now = evaluation.states[step].gradients
     before: Mapping[str, np.ndarray | None] = evaluation.states[step - 1].gradients if step else {}
     return {name: _difference(gradient, before.get(name)) for name, gradient in now.items()}

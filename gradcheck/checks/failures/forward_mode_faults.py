@@ -40,7 +40,6 @@ def explain_forward_mode(failures: PointFailures, engine: Engine) -> None:
 
 
 def _origin(c: Comparison) -> Fact:
-    """`tanh at h`."""
     assert c.mismatch is not None
     return fact("op_at", op=c.mismatch["op"], entry=c.tensor)
 
@@ -102,7 +101,6 @@ def _diagnoses(failures: PointFailures, engine: Engine, c: Comparison) -> tuple[
 
 
 def _is_linear(failures: PointFailures, engine: DefineByRun, application: Application) -> bool:
-    """Return whether the gradients of twice the cotangent are twice as large."""
     (operation,) = operations_of([application], failures.point.problem.seed)
     twice = tuple(None if c is None else 2 * c for c in operation.cotangents)
     dtype = failures.point.problem.dtype

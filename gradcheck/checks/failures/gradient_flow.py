@@ -130,7 +130,6 @@ class GradientFlow:
         return found
 
     def roots_and_seeds(self) -> tuple[list[Tensor], list[np.ndarray]]:
-        """Return the roots and their incoming gradients."""
         seeds = self.problem.seeds[self.step]
         roots = [self.tensors[name] for name in seeds]
         arrays = [
@@ -188,12 +187,10 @@ class GradientFlow:
         return {self.names[tensor] for tensor in seen if tensor in self.names}
 
     def children(self, name: str) -> set[str]:
-        """Return the entries that use a tensor."""
         return {self.owners[result] for result in self._consumers.get(self.tensors[name], ())}
 
 
 def _share(use: Contribution, child: Tensor, gradient: np.ndarray) -> np.ndarray:
-    """Return the share if the op's result had this gradient."""
     return pull_arrays(child, gradient.astype(child.dtype))[use.argument][1]
 
 

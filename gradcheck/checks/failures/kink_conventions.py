@@ -143,7 +143,6 @@ class KinkDisagreement:
     want: Arrays
 
     def at(self, claims: Arrays) -> np.ndarray:
-        """Return a claim's disputed elements."""
         return np.asarray(claims[self.tensor].ravel()[self.elements])
 
     def sides(self) -> tuple[np.ndarray, np.ndarray]:

@@ -72,7 +72,6 @@ class NearbyGradients(ABC):
         return True
 
     def random_direction(self) -> Arrays:
-        """Return a random direction for every number."""
         return {name: self._generator.standard_normal(array.shape) for name, array in self.movable.items()}
 
     def moves(self, direction: Arrays, is_straight: bool = False) -> dict[str, np.ndarray]:

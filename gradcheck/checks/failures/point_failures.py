@@ -41,16 +41,13 @@ class PointFailures:
 
     @property
     def comparisons(self) -> list[Comparison]:
-        """All comparisons of the case."""
         return self.context.found
 
     @property
     def reference(self) -> Engine:
-        """The engine that others are compared with."""
         return self.context.engines.reference
 
     def is_here(self, c: Comparison) -> bool:
-        """Return whether a comparison is about this point's numbers."""
         return c.trial == self.point.trial
 
     def failed(self, kinds: Collection[ClaimKind] = (), engine: str = "") -> list[int]:
@@ -69,7 +66,6 @@ class PointFailures:
         return [place for place in self.failed(kinds, engine) if self.is_here(self.comparisons[place])]
 
     def change(self, place: int, **fields: Any) -> None:
-        """Replace fields of one comparison."""
         self.comparisons[place] = replace(self.comparisons[place], **fields)
 
     def blame(self, place: int, cause: Cause, diagnoses: tuple[Diagnosis, ...]) -> None:
@@ -89,7 +85,6 @@ class PointFailures:
         self.mark_consequences(origin, [place for place in places if self.comparisons[place].tensor in tensors])
 
     def flow(self, step: int) -> GradientFlow:
-        """Return the graph as it is at one step."""
         if step not in self._flows:
             self._flows[step] = GradientFlow(self.point.problem, step)
         return self._flows[step]

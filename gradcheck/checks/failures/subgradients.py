@@ -83,7 +83,6 @@ class Subgradients:
         return row if np.all(np.isfinite(row)) else None
 
     def _parts(self, row: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the tensors of a row."""
         return {name: row[span].reshape(self.shapes[name]) for name, span in self._spans.items()}
 
     # Jumps --------------------------------------------------------------------------------------

@@ -83,7 +83,6 @@ def _lead(failures: PointFailures, places: list[int]) -> int:
 
 
 def _is_repeated_pass(flow: GradientFlow) -> bool:
-    """Return whether an earlier pass went over the same graph."""
     for step in reversed(flow.problem.case.steps[: flow.step]):
         if step.action == "forward":
             return False

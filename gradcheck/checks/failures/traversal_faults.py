@@ -50,7 +50,6 @@ class TraversedGraph:
         return bool(self.reversed_ops >> self.numbers.get(tensor, 0) & 1)
 
     def initial_totals(self) -> Totals:
-        """Return copies of the roots' incoming gradients."""
         return {root: np.array(seed) for root, seed in zip(self.roots, self.seeds, strict=True)}
 
     def operand_orders(self) -> Iterator[int]:
@@ -59,7 +58,6 @@ class TraversedGraph:
         yield from (AS_WRITTEN, REVERSED) if many else range(2 ** len(self.numbers))
 
     def topological_order(self) -> list[Tensor]:
-        """Return every tensor before its operands."""
         found: list[Tensor] = []
         seen: set[Tensor] = set()
         stack = [(root, False) for root in self.roots]
@@ -156,7 +154,6 @@ class _EagerTraversal:
         self.graph, self.once, self.at_turn = graph, once, at_turn
 
     def visit(self, tensor: Tensor) -> Shares:
-        """Return what a tensor passes on at its turn."""
         if self.once and tensor in self.seen:
             return []
         self.seen.add(tensor)
@@ -164,7 +161,6 @@ class _EagerTraversal:
         return self.graph.shares_of(tensor, self.totals)
 
     def arrive(self, operand: Tensor, share: np.ndarray) -> Shares:
-        """Add a share and pass on at once."""
         _add(self.totals, operand, share)
         return self.visit(operand)
 
@@ -229,7 +225,6 @@ def _by_recursion(graph: TraversedGraph, receive: Receive, *, wait: bool = True)
 
 
 def _by_creation(graph: TraversedGraph, receive: Receive) -> Totals:
-    """Take the last created tensor first."""
     totals = graph.initial_totals()
     for tensor in sorted(graph.numbers, key=lambda tensor: -graph.numbers[tensor]):
         for operand, share in graph.shares_of(tensor, totals):
@@ -310,6 +305,5 @@ TRAVERSAL_FAULTS = (
 
 
 def run_in_orders(graph: TraversedGraph, run: Traversal, orders: Iterable[int]) -> Iterator[Totals]:
-    """Yield the gradients of a pass in each of some orders of operands."""
     found = (run(replace(graph, reversed_ops=order)) for order in orders)
     yield from (totals for totals in found if totals is not None)

@@ -71,7 +71,6 @@ class _Observation(NamedTuple):
         return self.fits({self.flow.tensors[name]: gradient for name, gradient in followed.expected.items()})
 
     def fits(self, totals: Totals) -> bool:
-        """Return whether the inputs have these gradients."""
         tensors = [(name, self.flow.tensors[name]) for name in self.inputs]
         return all(
             _same(self.gradients.get(name), totals.get(tensor, np.zeros_like(tensor.data)))

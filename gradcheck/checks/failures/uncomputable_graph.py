@@ -64,7 +64,6 @@ def _kind(error: Failure) -> str:
 
 
 def _is_raised_by_all(context: Context, errors: list[Failure]) -> bool:
-    """Return whether every engine raises one of these errors."""
     refusing = {engine for error in errors for engine in error.message["engines"]}
     return refusing >= {engine.name for engine in context.engines.all}
 

@@ -63,8 +63,6 @@ def blame_steps(context: Context, points: ExplanationPoints) -> None:
 
 
 def _mark_consequences(context: Context, mended: Sequence[tuple[str, str]], origin: Fact) -> None:
-    """Mark formulas as consequences of a step."""
-
     def is_one(c: Comparison) -> bool:
         return c.what is ClaimKind.FORMULA and c.status == "failed" and (c.tensor, c.formula) in mended
 
@@ -134,7 +132,6 @@ def _is_named_for(step: str, tensor: str) -> bool:
 
 
 def scope_with_steps(case: Case, let: Mapping[str, Claim], claims: StepClaims) -> Scope:
-    """Return the scope of claims with other steps."""
     return claims.point.with_claims(replace(case, let=dict(let))).scope(claims.step)
 
 
@@ -201,7 +198,6 @@ def _shown(found: WrongStep, step: Claim, claims: Sequence[StepClaims]) -> Compa
 
 
 def is_about_step(c: Comparison) -> bool:
-    """Return whether a comparison is about a wrong step."""
     return c.cause is not None and c.cause.origin.kind == "step"
 
 
@@ -234,7 +230,6 @@ def case_with_fixed_steps(context: Context, c: Comparison) -> Case:
 
 
 def _intended_step(c: Comparison) -> Claim:
-    """Return what a wrong step should be."""
     if c.reference == MEANT:
         text = c.diagnoses[0].formula
         return Claim(text, parse(text))

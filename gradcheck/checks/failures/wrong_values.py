@@ -81,7 +81,6 @@ def _what(test: _OpTest) -> Fact:
 
 
 def _blame_op(failures: PointFailures, engine: Engine, lead: int, number: int, test: _OpTest) -> Cause:
-    """Blame an op, or the part of it that fails."""
     application = failures.point.applications[number]
     made = op_parts(failures, engine, application)
     inner = next((part for part in made.called if test(failures, engine, part)), None)
@@ -111,7 +110,6 @@ def _run_alone(
 
 
 def _raises(failures: PointFailures, engine: Engine, application: Application) -> bool:
-    """Return whether an engine raises an error in an op alone."""
     ran = _run_alone(failures, engine, application)
     return ran is not None and ran[0].error is not None
 

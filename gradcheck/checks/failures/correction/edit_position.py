@@ -56,7 +56,6 @@ class Operands:
     is_broken: bool = False
 
     def of_shape(self, shape: tuple[int, ...], but: int) -> Iterator[int]:
-        """Yield the other tensors of a shape."""
         return (part for part, known in self.tensors if known == shape and part != but)
 
 
@@ -206,12 +205,10 @@ class EditPosition:
 
     @property
     def node(self) -> Expr:
-        """The part as an expression."""
         return self.pool.exprs[self.part]
 
     @property
     def children(self) -> tuple[int, ...]:
-        """The parts that it is made of."""
         return self.pool.children[self.part]
 
     @property

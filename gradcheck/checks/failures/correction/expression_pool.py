@@ -55,7 +55,6 @@ class LazyExpressions:
         return self._make(part) if found is None else found
 
     def append(self, node: Expr) -> None:
-        """Add an expression."""
         self._made.append(node)
 
     def append_call(self, op: str, keys: tuple[str, ...]) -> None:
@@ -101,7 +100,6 @@ class ExpressionPool:
         self._counted: set[int] = set()  # what `work` counts already, although it is not evaluated
 
     def add(self, root: Expr) -> int:
-        """Return the number of an expression."""
         return fold(root, lambda node, children: self.add_node(node, tuple(children)))
 
     def add_node(self, node: Expr, children: tuple[int, ...]) -> int:
@@ -120,7 +118,6 @@ class ExpressionPool:
         return number
 
     def call(self, op: str, *args: int, **kwargs: int) -> int:
-        """Return the number of a call of an op."""
         children = (*args, *kwargs.values()) if kwargs else args
         key = (Call, (op, len(args), *kwargs), children)
         number = self._numbers.get(key)
@@ -158,7 +155,6 @@ class ExpressionPool:
     # Values --------------------------------------------------------------------------------------
 
     def value(self, part: int) -> Any:
-        """Return the value of a part, or BROKEN."""
         known = self._values
         if part in known:
             return known[part]
@@ -231,10 +227,8 @@ def _are_plain(a: Any, b: Any) -> bool:
 
 
 def is_op(node: Expr, *ops: str) -> bool:
-    """Return whether a node calls one of these ops."""
     return isinstance(node, Call) and node.op in ops
 
 
 def is_shape(node: Expr) -> bool:
-    """Return whether a node is `x.shape`."""
     return isinstance(node, Attribute) and node.name == "shape"

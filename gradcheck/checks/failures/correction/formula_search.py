@@ -47,7 +47,6 @@ class FormulaSearch:
 
     @property
     def spent(self) -> int:
-        """The part of the budget that is spent."""
         return self._made + self.pool.work - self._work_before
 
     def fits_by_edit_count(self) -> Iterator[list[Candidate]]:
@@ -58,7 +57,6 @@ class FormulaSearch:
             yield self._ranked(self._two_edits())
 
     def _ranked(self, found: Iterator[Candidate]) -> list[Candidate]:
-        """Sort by cost, then by length."""
         return sorted(found, key=lambda c: (c.cost, len(to_text(self.pool.exprs[c.part]))))
 
     def _one_edit(self) -> Iterator[Candidate]:
@@ -93,7 +91,6 @@ class FormulaSearch:
         self.is_complete = self.operands.is_complete
 
     def fits(self, part: int) -> bool:
-        """Return whether a formula gives the wanted array."""
         first, far = self.pool.first_element(part), self._tolerance.atol
         if first is not None and abs(first - self._first) > far:  # tells most apart; NaN is not far
             return False

@@ -143,7 +143,6 @@ def _with_sizes(expr: Expr, sizes: tuple[Expr, ...]) -> Expr:
 
 
 def _names_above(problem: Problem, entry: str) -> dict[str, Any]:
-    """Return the values that an entry may name."""
     names = problem.environment()
     for name, claim in problem.case.graph.items():
         if name == entry:
@@ -178,7 +177,6 @@ def _count_computable(case: Case, names: Mapping[str, Any]) -> int:
 
 
 def _shapes_fit(case: Case, values: Mapping[str, Any]) -> bool:
-    """Return whether computable formulas have the shapes of their tensors."""
     for name, claims in case.formulas.items():
         for claim in claims if isinstance(values.get(name), np.ndarray) else ():
             try:
@@ -191,12 +189,10 @@ def _shapes_fit(case: Case, values: Mapping[str, Any]) -> bool:
 
 
 def _is_one_number(value: Any) -> bool:
-    """Return whether a value is a number or a tensor of one element."""
     return not isinstance(value, (tuple, list)) and np.size(value) == 1
 
 
 def _count_other_sizes(case: Case, meant: GraphRepair) -> int:
-    """Count the other sizes at which a repair reaches as far."""
     changed = _case_with(case, meant.name, meant.claim)
     held = 0
     for trial in range(TRIALS):

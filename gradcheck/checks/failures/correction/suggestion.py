@@ -85,7 +85,6 @@ def _is_wrong_at_kinks_alone(context: Context, c: Comparison) -> bool:
 
 
 def _same(context: Context, c: Comparison) -> list[Comparison]:
-    """Return all comparisons of the formula."""
     same = (c.what, c.tensor, c.formula)
     return [one for one in context.found if (one.what, one.tensor, one.formula) == same]
 
@@ -173,7 +172,6 @@ class Suggester:
         return Diagnosis("derived", told, formula=text) if text else None
 
     def _case_before_step(self, step: str) -> Case:
-        """Return the case with the steps before this one."""
         before = list(self.case.let)
         before = before[: before.index(step)] if step else before
         return replace(self.case, let={name: self.case.let[name] for name in before})
@@ -218,7 +216,6 @@ class Suggester:
         return proof.status == "proved" if len(held) == 1 else proof.status != "refuted"
 
     def certainty(self, name: str, text: str) -> Fact:
-        """Return how far a suggested formula is verified."""
         points = [
             point for point in self.points.seed_independent() if point.trial is None or point.trial.kind != "branch"
         ]
@@ -275,7 +272,6 @@ def refute(context: Context) -> None:
 
 
 def core_gradients(problem: Problem) -> Mapping[str, np.ndarray | None]:
-    """Return the core's final gradients."""
     states = Core().evaluate(problem).states
     return states[-1].gradients if len(states) == len(problem.case.steps) else {}
 

@@ -91,7 +91,6 @@ class _FormulaText:
         return above, old, new
 
     def _renamed(self, old: Call, new: Call) -> Iterator[Edit]:
-        """Yield the edit of a function's name alone."""
         if old.children != new.children or _is_infix(old) or _is_infix(new):
             return
         start, end = self.known[id(old)]

@@ -54,7 +54,6 @@ class Tidier:
         return to_text(self.pool.exprs[part])
 
     def _reduced(self, part: int, is_right: Callable[[int], bool] = lambda made: True) -> int:
-        """Remove parts that change nothing here."""
         for _ in range(_MOST_DROPPED):
             fitting = (made for made in self._without_one(part) if self._fits(made) and is_right(made))
             shorter = next(fitting, None)
@@ -81,7 +80,6 @@ class Tidier:
                     yield self.pool.replace(numerator, path, factors[1 - factors.index(divisor)])
 
     def _shorter(self, part: int) -> Expr:
-        """Return the simplified formula if it is shorter."""
         expr = self.pool.exprs[part]
         try:
             simpler = self._simplifier.simplify({"": expr})[""]
@@ -113,7 +111,6 @@ def _outcomes(node: Expr, claims: StepClaims) -> list[bool]:
 
 
 def _divisors(expr: Expr) -> set[str]:
-    """Return the tensors by which a formula divides."""
     found: set[str] = set()
     for node in expr.walk():
         if is_op(node, "div", "floor_divide", "remainder"):

@@ -140,7 +140,6 @@ def _diagnosis(candidate: _Candidate, alone: bool) -> Diagnosis:
 
 
 def _is_right(evidence: Evidence) -> bool:
-    """Return whether nothing is wrong at this point."""
     return evidence.got_or_zeros.dtype == evidence.want.dtype and matches(evidence.want, evidence)
 
 

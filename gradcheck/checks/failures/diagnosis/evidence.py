@@ -40,12 +40,10 @@ class Rule:
 
     @property
     def tensors(self) -> list[np.ndarray]:
-        """All arrays among the arguments."""
         return list(arrays(self.application.args, self.application.kwargs))
 
     @property
     def tensor(self) -> np.ndarray:
-        """The argument whose gradient is wrong."""
         return self.tensors[self.position]
 
     @property
@@ -66,11 +64,9 @@ class Rule:
         return data if isinstance(data, np.ndarray) else None
 
     def gradient_with_tensors(self, changed: Mapping[int, np.ndarray]) -> np.ndarray | None:
-        """Return the gradient with other tensors at some positions."""
         return self.right_gradient(self.application_with(changed))
 
     def application_with(self, changed: Mapping[int, np.ndarray]) -> Application:
-        """Return the application with other tensors at some positions."""
         return with_arrays(self.application, [changed.get(i, array) for i, array in enumerate(self.tensors)])
 
     def right_gradient(
@@ -94,7 +90,6 @@ class Use:
 
     @property
     def origin(self) -> Fact:
-        """The op and entry that the share comes from."""
         return contribution_origin(self.op, self.owner)
 
 
@@ -132,7 +127,6 @@ class Evidence:
 
     @property
     def got_or_zeros(self) -> np.ndarray:
-        """The gradient, zeros for none."""
         return np.zeros_like(self.want) if self.got is None else self.got
 
     def agree(self, one: np.ndarray, other: np.ndarray) -> bool:

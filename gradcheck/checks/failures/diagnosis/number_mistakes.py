@@ -170,7 +170,6 @@ def _rounded(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _error(e: Evidence) -> float:
-    """Return the largest error, relative to the tensor's scale."""
     want = wide(e.want)
     scale = max(largest_finite(want), e.scale)
     error = float(np.max(np.abs(wide(e.got_or_zeros) - want), initial=0.0))
