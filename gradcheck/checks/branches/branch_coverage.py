@@ -54,32 +54,32 @@ class BranchCoverage:
         """
         if not self._owners:
             return True
-        telling = is_there = True
+        is_telling = is_there = True
         for point in points:
             try:
                 margins = self._margins(point)
             except GradcheckError:  # only the reference can compute it
                 continue
             self._points.append(point)
-            telling = self._has_usual_sizes(point) and is_informative(point) and not point.may_be_off_by_rounding
+            is_telling = self._has_usual_sizes(point) and is_informative(point) and not point.may_be_off_by_rounding
             is_there = goal is None or goal[0] not in margins or goal[0].is_on(margins[goal[0]].numbers, goal[1])
             if touches_kink(margins, self._graph):
                 self.kink_points.append(point)
-            if telling:
+            if is_telling:
                 self._note_observed(point)
             self._learn_guards(margins)
             for site, signs in sides_met(margins).items():
                 if self._guards.get(site):
                     continue
                 found = self._visited.setdefault(site, set())
-                if telling:
+                if is_telling:
                     found |= signs
                 elif (
                     goal is not None and goal[0] in margins and (self._has_usual_sizes(point) or is_informative(point))
                 ):
                     found |= signs & _same_side(margins[goal[0]], margins[site], goal[1])
         is_shown = goal is None or not self.is_unobserved(*goal) or not self.is_visited(*goal)
-        return telling and is_there and is_shown
+        return is_telling and is_there and is_shown
 
     def _learn_guards(self, margins: Mapping[BranchSite, Margin]) -> None:
         """Learn guards at the first point that decides: not for 0 or tiny numbers."""

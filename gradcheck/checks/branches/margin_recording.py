@@ -85,9 +85,9 @@ class MarginTensor(Operators):
 
     __slots__ = ("is_truncated", "log", "tensor")
 
-    def __init__(self, tensor: Any, log: MarginLog, is_cut: bool = False) -> None:
-        """Take a tensor; `is_cut` for integers that floats were truncated to."""
-        self.tensor, self.log, self.is_truncated = tensor, log, is_cut
+    def __init__(self, tensor: Any, log: MarginLog, is_truncated: bool = False) -> None:
+        """Take a tensor; `is_truncated` for integers that floats were truncated to."""
+        self.tensor, self.log, self.is_truncated = tensor, log, is_truncated
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -111,29 +111,31 @@ class MarginTensor(Operators):
             return value.tensor
 
         given = tuple(convert(arg, MarginTensor, plain) for arg in args)
-        log, before, is_cut = found[0].log, found[0].log.count, any(value.is_truncated for value in found)
+        log, before, is_truncated = found[0].log, found[0].log.count, any(value.is_truncated for value in found)
         result = Tensor.__apply_op__(op, given) if any(map(_holds_tensor, given)) else op.compute(given)
-        _note_margins(log, op, given, result, is_cut)
+        _note_margins(log, op, given, result, is_truncated)
         if op.kinks and op.elementwise and not log.is_in_rule:
             _run_rules(log, op, result, given)
-        return _wrap(log.flip(before, op.name, result), log, is_cut or truncates_to_integers(op.name, given, result))
+        return _wrap(
+            log.flip(before, op.name, result), log, is_truncated or truncates_to_integers(op.name, given, result)
+        )
 
 
 def _holds_tensor(value: Any) -> bool:
     return any(map(_holds_tensor, value)) if isinstance(value, (list, tuple)) else isinstance(value, Tensor)
 
 
-def _wrap(value: Any, log: MarginLog, is_cut: bool = False) -> Any:
+def _wrap(value: Any, log: MarginLog, is_truncated: bool = False) -> Any:
     if isinstance(value, tuple):
-        return tuple(_wrap(part, log, is_cut) for part in value)
-    return MarginTensor(value, log, is_cut) if isinstance(value, (Tensor, np.ndarray, np.generic)) else value
+        return tuple(_wrap(part, log, is_truncated) for part in value)
+    return MarginTensor(value, log, is_truncated) if isinstance(value, (Tensor, np.ndarray, np.generic)) else value
 
 
-def _note_margins(log: MarginLog, op: Op, args: tuple[Any, ...], result: Any, is_cut: bool) -> None:
+def _note_margins(log: MarginLog, op: Op, args: tuple[Any, ...], result: Any, is_truncated: bool) -> None:
     pairs = [*compared_operands(op.name, args, result, log.is_claim)]
     for left, right in pairs:
         log.add(op.name, left, right)
-    asks_wholes = not pairs and op.name in INTEGER_COMPARISONS and (is_cut or log.is_claim) and not log.is_in_rule
+    asks_wholes = not pairs and op.name in INTEGER_COMPARISONS and (is_truncated or log.is_claim) and not log.is_in_rule
     if asks_wholes and is_integer(args[0]) and is_integer(args[1]):
         log.add(op.name, as_array(args[0]), as_array(args[1]), whole=True)
 

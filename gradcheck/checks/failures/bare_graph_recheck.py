@@ -43,8 +43,8 @@ def reproduced_failures(context: Context, point: Point, found: Iterable[Comparis
     known = {
         e.name: _BareGraphRecheck(context, point, e) for e in context.engines.tested if isinstance(e, AdaptedEngine)
     }
-    judged = (known[c.engine].rechecked(c) if c.engine in known and c.status == "failed" else c for c in found)
-    return [c for c in judged if c.status == "failed"]
+    rechecked = (known[c.engine].rechecked(c) if c.engine in known and c.status == "failed" else c for c in found)
+    return [c for c in rechecked if c.status == "failed"]
 
 
 def _is_of(c: Comparison, engine: Engine) -> bool:

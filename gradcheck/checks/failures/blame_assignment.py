@@ -96,35 +96,37 @@ class _BlameAssignment:
         return here and not is_constant and c.what is not ClaimKind.WRONG_FORMULA
 
     def _with_verdict(self, c: Comparison) -> Comparison:
-        dispute = disagreement_of(c)
-        if dispute is None:
+        disagreement = disagreement_of(c)
+        if disagreement is None:
             return c
         if c.what.is_about_value:
-            return dispute.with_verdict(list(self._other_answers(dispute)), dispute.allowance())
+            return disagreement.with_verdict(list(self._other_answers(disagreement)), disagreement.allowance())
         if not c.what.is_about_gradient and c.operation is None:
             return c
-        slack = self._slack(dispute)
-        dispute = dispute.without_explained(slack)
+        slack = self._slack(disagreement)
+        disagreement = disagreement.without_explained(slack)
         oracle = self._oracle(c)
-        estimate = self._partials(oracle, dispute.indices[: 1 if self._is_known_wrong(dispute) else MAX_ELEMENTS])
+        estimate = self._partials(
+            oracle, disagreement.indices[: 1 if self._is_known_wrong(disagreement) else MAX_ELEMENTS]
+        )
         if estimate is not None and np.any(estimate.kinked):
-            estimate = self._partials(oracle, dispute.indices[:MAX_KINKED_ELEMENTS])
+            estimate = self._partials(oracle, disagreement.indices[:MAX_KINKED_ELEMENTS])
         if estimate is not None:
-            all_seen = len(estimate.value) >= len(dispute.indices)
-            dispute = replace(dispute, indices=dispute.indices[: len(estimate.value)])
-            kinked = classify_at_kink(c, dispute.answers(), estimate, dispute.allowance(), all_seen)
+            all_seen = len(estimate.value) >= len(disagreement.indices)
+            disagreement = replace(disagreement, indices=disagreement.indices[: len(estimate.value)])
+            kinked = classify_at_kink(c, disagreement.answers(), estimate, disagreement.allowance(), all_seen)
             if kinked is not None:
-                return self._check_reference(dispute, kinked, oracle) if oracle is not None else kinked
+                return self._check_reference(disagreement, kinked, oracle) if oracle is not None else kinked
             if np.any(estimate.kinked) and not np.all(estimate.kinked):  # elsewhere the answers differ
-                dispute, estimate = dispute.where(~estimate.kinked), estimate.where(~estimate.kinked)
-        others = list(self._other_answers(dispute)) if c.operation is None else []
+                disagreement, estimate = disagreement.where(~estimate.kinked), estimate.where(~estimate.kinked)
+        others = list(self._other_answers(disagreement)) if c.operation is None else []
         if estimate is not None:
             others.append(Answer(estimate.method, estimate.value, estimate.error, independent=True))
-        judged = dispute.with_verdict(others, dispute.allowance(slack))
+        compared = disagreement.with_verdict(others, disagreement.allowance(slack))
         about_reference = reference_error_verdict(self.context, self.point, c)
         if about_reference is not None:
             return replace(c, status="passed", verdict=about_reference)
-        checked = self._check_reference(dispute, judged, oracle) if oracle is not None else judged
+        checked = self._check_reference(disagreement, compared, oracle) if oracle is not None else compared
         is_of_graph = checked.status == "failed" and c.operation is None
         return self._check_reference_ops(checked, slack) if is_of_graph else checked
 
@@ -143,15 +145,15 @@ class _BlameAssignment:
         verdict = self._wrong_ops.verdict(c, explained)
         return c if verdict is None else replace(c, status="passed", verdict=verdict)
 
-    def _is_known_wrong(self, dispute: Disagreement) -> bool:
+    def _is_known_wrong(self, disagreement: Disagreement) -> bool:
         """Return whether a trial's claim is wrong at the case's own numbers too."""
-        c, mine = dispute.comparison, dispute.answers()[0].name
+        c, mine = disagreement.comparison, disagreement.answers()[0].name
         if not c.trial:
             return False
         known = (o for o in self.context.found if not o.trial and o.verdict and _claim_key(o) == _claim_key(c))
         return any(o.status == "failed" and o.verdict and is_found_wrong(o.verdict, mine) for o in known)
 
-    def _check_reference(self, dispute: Disagreement, c: Comparison, oracle: NumericGradient) -> Comparison:
+    def _check_reference(self, disagreement: Disagreement, c: Comparison, oracle: NumericGradient) -> Comparison:
         """Pass a comparison if its reference is wrong.
 
         It is if the numeric oracle confirms the other side; or if the oracle cannot decide, and the reference is
@@ -163,8 +165,8 @@ class _BlameAssignment:
         if is_found_wrong(c.verdict, reference):
             if not oracle_confirms(oracle, c) and self._known_reference_error(c) is None:
                 return c
-            if dispute.is_rounding_only and c.what is ClaimKind.GRADIENT:
-                return dispute.passed_as_rounding(c.verdict)
+            if disagreement.is_rounding_only and c.what is ClaimKind.GRADIENT:
+                return disagreement.passed_as_rounding(c.verdict)
             return replace(c, status="passed", verdict=fact("reference_wrong", reference=reference, what=c.verdict))
         known = self._known_reference_error(c) if c.verdict.kind == "oracle_cannot_tell" else None
         alike = known is not None and c.max_rel is not None and c.max_rel <= _AS_MUCH * (known.max_rel or 0.0)
@@ -197,35 +199,35 @@ class _BlameAssignment:
         except COMPUTATION_ERRORS:
             return None
 
-    def _slack(self, dispute: Disagreement) -> np.ndarray | None:
+    def _slack(self, disagreement: Disagreement) -> np.ndarray | None:
         """Return what rounding may take the disputed gradient from the right one."""
-        c, conditioning = dispute.comparison, self.point.conditioning
+        c, conditioning = disagreement.comparison, self.point.conditioning
         if c.operation is not None:
             return None
-        if self._is_known_wrong(dispute) and not conditioning.may_explain(c):
-            return np.full(dispute.want.shape, _PART * conditioning.limit)
+        if self._is_known_wrong(disagreement) and not conditioning.may_explain(c):
+            return np.full(disagreement.want.shape, _PART * conditioning.limit)
         if conditioning.rough_rounding.is_negligible(c):
             return None
         return conditioning.allowance(ClaimKind.GRADIENT, c.step, c.tensor)
 
-    def _other_answers(self, dispute: Disagreement) -> Iterator[Answer]:
+    def _other_answers(self, disagreement: Disagreement) -> Iterator[Answer]:
         """Yield the other engines' answers and the file's claims."""
-        c = dispute.comparison
+        c = disagreement.comparison
         is_value = c.what.is_about_value
         evaluations = self.point.evaluations()
         known = (c.engine, c.reference, "core" if _calls_algorithms(self.context.case, c) else "")
         for name, evaluation in evaluations.items():
             if name not in known and c.step < len(evaluation.states):
                 state = evaluation.states[c.step]
-                yield from dispute.answer(name, (state.values if is_value else state.gradients).get(c.tensor))
+                yield from disagreement.answer(name, (state.values if is_value else state.gradients).get(c.tensor))
         for what in (ClaimKind.EXPECTED_VALUE,) if is_value else (ClaimKind.FORMULA, ClaimKind.EXPECTED):
-            yield from self._claim_of_file(dispute, what)
+            yield from self._claim_of_file(disagreement, what)
         if is_value and "core" not in evaluations:
-            yield from dispute.answer("NumPy", self._numpy_value(c.tensor))
+            yield from disagreement.answer("NumPy", self._numpy_value(c.tensor))
 
-    def _claim_of_file(self, dispute: Disagreement, what: ClaimKind) -> Iterator[Answer]:
+    def _claim_of_file(self, disagreement: Disagreement, what: ClaimKind) -> Iterator[Answer]:
         """Yield a claim of the file that passed, as an answer."""
-        c = dispute.comparison
+        c = disagreement.comparison
         if c.what is what:
             return
         key = (what, c.tensor, c.step, c.trial, "passed")
@@ -243,13 +245,13 @@ class _BlameAssignment:
         name, said_by = (FORMULA, other.reference) if what is ClaimKind.FORMULA else (FILE, other.engine)
         name = fact("proved", what=name) if proved else name
         if what is ClaimKind.FORMULA:  # a proved formula passes, whatever the reference says
-            yield from (replace(a, name=name, independent=proved) for a in self._formula_answers(dispute, other))
+            yield from (replace(a, name=name, independent=proved) for a in self._formula_answers(disagreement, other))
             return
         yield from (
-            replace(party, name=name, independent=proved) for party in dispute.answers() if party.name == said_by
+            replace(party, name=name, independent=proved) for party in disagreement.answers() if party.name == said_by
         )
 
-    def _formula_answers(self, dispute: Disagreement, c: Comparison) -> Iterator[Answer]:
+    def _formula_answers(self, disagreement: Disagreement, c: Comparison) -> Iterator[Answer]:
         """Yield the value of a formula and what rounding may take it off by."""
         claim = claim_of(self.context.case, c)
         if claim is None:
@@ -259,9 +261,9 @@ class _BlameAssignment:
         except GradcheckError:
             return
         noise = formula_allowance(self.point, c.step, c.tensor, claim)
-        for answer in dispute.answer("", found):
+        for answer in disagreement.answer("", found):
             known = noise is not None and noise.size == found.size
-            yield replace(answer, error=noise.ravel()[dispute.indices]) if noise is not None and known else answer
+            yield replace(answer, error=noise.ravel()[disagreement.indices]) if noise is not None and known else answer
 
     def _numpy_value(self, tensor: str) -> np.ndarray | None:
         """Return the value by NumPy's forwards, if the core is no engine."""

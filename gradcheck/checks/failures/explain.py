@@ -259,11 +259,11 @@ def _points(context: Context, points: ExplanationPoints, name: str, claim: Claim
 
     First one where it is wrong, of the case's own sizes if possible, and points near it; then others of its sizes.
     """
-    speaking, own = points.must_vary_incoming(claim.expr), points.run.own.problem.sizes
+    names_incoming, own = points.must_vary_incoming(claim.expr), points.run.own.problem.sizes
     failed = {(name, claim.text)}
-    listed = sorted(points.seed_independent(speaking), key=lambda p: p.problem.sizes != own) + points.points_of_run(
-        speaking
-    )
+    listed = sorted(
+        points.seed_independent(names_incoming), key=lambda p: p.problem.sizes != own
+    ) + points.points_of_run(names_incoming)
 
     def is_wrong(point: Point) -> bool:
         claims = StepClaims(point, point.last_step, context.options.tolerance, failed)

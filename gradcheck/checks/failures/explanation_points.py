@@ -29,7 +29,7 @@ SEED = 0
 class ExplanationPoints:
     """The explanation points of one case.
 
-    `run` are the points of the run, at which an explanation must hold too. A `speaking` claim names an incoming
+    `run` are the points of the run, at which an explanation must hold too. A `names_incoming` claim names an incoming
     gradient that the file writes out, and must hold under others.
     """
 
@@ -42,17 +42,17 @@ class ExplanationPoints:
         """Return whether a claim must hold under other incoming gradients."""
         return self._varies and mentions_root_gradient(self._case, expr)
 
-    def seed_independent(self, speaking: bool = False) -> list[Point]:
+    def seed_independent(self, names_incoming: bool = False) -> list[Point]:
         """Return the points that no seed changes, the most informative first."""
-        found = self._other_incoming_points if speaking else []
+        found = self._other_incoming_points if names_incoming else []
         found = found + [point for point in (self.generic, self.ordinary, self.large) if point is not None]
         return found + [
-            p for p in self._other_branch_points if speaking or not p.problem.draw_settings.variation.incoming
+            p for p in self._other_branch_points if names_incoming or not p.problem.draw_settings.variation.incoming
         ]
 
-    def points_of_run(self, speaking: bool = False) -> list[Point]:
+    def points_of_run(self, names_incoming: bool = False) -> list[Point]:
         """Return the run's own point, its trials and its variants."""
-        others = [p for p in self.run.variants if speaking or not _is_incoming(p)]
+        others = [p for p in self.run.variants if names_incoming or not _is_incoming(p)]
         return [point for point in (self.run.own, *self.run.trials, *others) if _usable(point)]
 
     @cached_property

@@ -69,15 +69,15 @@ def find_faults(
 
     `explains` returns the measured rounding of a tensor's gradient, if any.
     """
-    followed = flow.run_backward(_passed_on_gradients(flow, gradients))
+    record = flow.run_backward(_passed_on_gradients(flow, gradients))
     found = []
-    for name, expected in followed.expected.items():
+    for name, expected in record.expected.items():
         if name not in gradients:
             continue
-        got, scale = gradients[name], followed.scale(flow.tensors[name])
+        got, scale = gradients[name], record.scale(flow.tensors[name])
         if not _follows(got, expected, scale, explains(name)):
             found.append(Fault(name, flow.step, got, expected, scale))
-    return found, followed
+    return found, record
 
 
 def _passed_on_gradients(flow: GradientFlow, gradients: Mapping[str, np.ndarray | None]) -> dict[str, np.ndarray]:
@@ -114,12 +114,12 @@ def contributing_entries(flow: GradientFlow, gradients: Mapping[str, np.ndarray 
 def first_faults(found: Sequence[Fault], flow: GradientFlow) -> list[Fault]:
     """Return the faults with no other above, at most _MANY."""
     chosen: list[Fault] = []
-    spoilt: set[str] = set()
+    affected: set[str] = set()
     for fault in found:
-        if len(chosen) < _MANY and fault.tensor not in spoilt:
+        if len(chosen) < _MANY and fault.tensor not in affected:
             chosen.append(fault)
-            spoilt |= flow.ancestors(fault.tensor)
-    return [fault for fault in chosen if fault.tensor not in spoilt]
+            affected |= flow.ancestors(fault.tensor)
+    return [fault for fault in chosen if fault.tensor not in affected]
 
 
 # What is wrong there -------------------------------------------------------------------------------
@@ -153,8 +153,8 @@ def wrong_rule_cause(group: Sequence[WrongOperation], counts: tuple[int, int], m
         what = fact("its_gradient_is_wrong")
     else:
         what = fact("gradients_of_arguments_are_wrong", arguments=tuple(places[number] for number in numbers))
-    told = fact("among_operations", what=what, operations=operations, wrong=wrong, made_of=made_of)
-    return Cause(origin_of(one), told)
+    among = fact("among_operations", what=what, operations=operations, wrong=wrong, made_of=made_of)
+    return Cause(origin_of(one), among)
 
 
 def wrong_accumulation_cause(fault: Fault, operations: int, uses: int) -> Cause:

@@ -63,9 +63,9 @@ def _mark_consequences(failures: PointFailures, engine: Engine, origin: Fact, en
     """Mark the tangents of an entry and of all that is made of it."""
     flow = failures.flow(0)
     parts = {name for name in flow.tensors if name.partition("[")[0] == entry}
-    spoilt = parts | flow.descendants(*parts)
+    affected = parts | flow.descendants(*parts)
     for place in failures.failed(_WHOLE_GRAPH_CLAIMS, engine.name):
-        if failures.comparisons[place].tensor in (*spoilt, ""):
+        if failures.comparisons[place].tensor in (*affected, ""):
             failures.mark_consequences(origin, [place])
 
 

@@ -42,8 +42,8 @@ _MOST_OPS_CUT, _MOST_PATHS = 500, 24
 def evidence_of_rule(wrong: WrongOperation, points: Points, point: Point) -> Iterator[Evidence]:
     """Yield the evidence of one op's rule, at its own numbers and nearby."""
     dtype = point.problem.dtype
-    ask = make_reference_pullback(points.engines.reference, dtype)
-    yield from evidence_of_operation(wrong.operation, wrong.index, wrong.mine.gradients, ask)
+    pullback = make_reference_pullback(points.engines.reference, dtype)
+    yield from evidence_of_operation(wrong.operation, wrong.index, wrong.mine.gradients, pullback)
     for number in range(1, MORE_POINTS + 1):
         application = _counterpart(wrong, points.nearby_point(point, number).applications, number)
         (drawn,) = operations_of([application], 7919 * number + wrong.number)
@@ -52,19 +52,19 @@ def evidence_of_rule(wrong: WrongOperation, points: Points, point: Point) -> Ite
             cotangents = wrong.operation.cotangents
         (mine,) = wrong.engine.pull_back([application], [cotangents], dtype)
         if not mine.error:
-            yield from evidence_of_operation(Operation(application, cotangents), wrong.index, mine.gradients, ask)
+            yield from evidence_of_operation(Operation(application, cotangents), wrong.index, mine.gradients, pullback)
 
 
 def evidence_of_operation(
-    operation: Operation, index: int, gradients: Sequence[np.ndarray | None], ask: ReferencePullback
+    operation: Operation, index: int, gradients: Sequence[np.ndarray | None], pullback: ReferencePullback
 ) -> Iterator[Evidence]:
     """Yield the evidence at one point, if the reference has gradients there."""
     application, cotangents = operation.application, operation.cotangents
-    wants = tuple(ask(replace(application, recorded=None), cotangents))
+    wants = tuple(pullback(replace(application, recorded=None), cotangents))
     places = gradient_positions(application)
     if not index < len(places) or not index < len(gradients) or not wants:
         return
-    rule = Rule(application, places[index], index, cotangents, wants, ask)
+    rule = Rule(application, places[index], index, cotangents, wants, pullback)
     want = wants[index]
     yield Evidence(gradients[index], np.zeros_like(rule.tensor) if want is None else want, rule=rule)
 
@@ -72,14 +72,14 @@ def evidence_of_operation(
 def make_reference_pullback(reference: Engine, dtype: np.dtype) -> ReferencePullback:
     """Return the reference as a function of an op; it returns () for errors."""
 
-    def ask(application: Application, cotangents: Sequence[np.ndarray | None]) -> Sequence[np.ndarray | None]:
+    def pullback(application: Application, cotangents: Sequence[np.ndarray | None]) -> Sequence[np.ndarray | None]:
         try:
             (found,) = reference.pull_back([application], [cotangents], dtype)
         except (GradcheckError, ValueError, TypeError, IndexError):  # an invalid application
             return ()
         return () if found.error else found.gradients
 
-    return ask
+    return pullback
 
 
 def _counterpart(wrong: WrongOperation, applications: Sequence[Application], number: int) -> Application:
@@ -109,8 +109,8 @@ def _of_tensor(fault: Fault, engine: Engine, point: Point) -> Iterator[Evidence]
     mine = point.evaluation(engine)
     flow = GradientFlow(point.problem, step)
     gradients = gradient_increments(mine, step)
-    _, followed = find_faults(flow, gradients)
-    want = followed.expected.get(name)
+    _, record = find_faults(flow, gradients)
+    want = record.expected.get(name)
     if want is None:
         return
     tensor = flow.tensors[name]
@@ -120,8 +120,8 @@ def _of_tensor(fault: Fault, engine: Engine, point: Point) -> Iterator[Evidence]
     yield Evidence(
         gradients.get(name),
         want,
-        scale=followed.scale(tensor),
-        uses=flow.uses(followed, tensor) if len(flow.owners) <= MOST_OPS else (),
+        scale=record.scale(tensor),
+        uses=flow.uses(record, tensor) if len(flow.owners) <= MOST_OPS else (),
         earlier=next((gradient for gradient in before if gradient is not None), None),
         others=others,
         engine_gradients={n: g for n, g in gradients.items() if n != name and g is not None},
@@ -145,9 +145,9 @@ def only_use(point: Point, flow: GradientFlow, name: str, gradients: Mapping[str
     index = _place_of(flow.tensors[name].data, application, places)
     if index is None:
         return None
-    ask = make_reference_pullback(point.engines.reference, point.problem.dtype)
-    wants = tuple(ask(application, [incoming]))
-    return Rule(application, places[index], index, (incoming,), wants, ask) if wants else None
+    pullback = make_reference_pullback(point.engines.reference, point.problem.dtype)
+    wants = tuple(pullback(application, [incoming]))
+    return Rule(application, places[index], index, (incoming,), wants, pullback) if wants else None
 
 
 def _place_of(value: np.ndarray, application: Application, places: list[int]) -> int | None:
@@ -185,13 +185,13 @@ def with_graph(plain: Evidence, name: str, point: Point) -> Evidence:
     flow = GradientFlow(point.problem, point.last_step)
     if name not in flow.tensors or len(flow.owners) > _MOST_OPS_CUT:
         return plain
-    followed = flow.run_backward()
+    record = flow.run_backward()
     gradients = {n: plain.want if n == name else plain.others.get(n) for n in flow.tensors}
     return replace(
         plain,
-        scale=followed.scale(flow.tensors[name]),
-        without_path=_LazyMapping(_gradients_without_paths(flow, followed, name)),
-        reseeded=_LazyMapping(_reseeded(flow, followed, name)),
+        scale=record.scale(flow.tensors[name]),
+        without_path=_LazyMapping(_gradients_without_paths(flow, record, name)),
+        reseeded=_LazyMapping(_reseeded(flow, record, name)),
         rule=only_use(point, flow, name, gradients),
     )
 
@@ -217,11 +217,11 @@ class _LazyMapping(Mapping[Fact, np.ndarray]):
 
 
 def _gradients_without_paths(
-    flow: GradientFlow, followed: BackwardRecord, name: str
+    flow: GradientFlow, record: BackwardRecord, name: str
 ) -> Iterator[tuple[Fact, np.ndarray]]:
     """Yield the gradient without each use, then without uses of tensors above."""
-    uses = flow.uses(followed, flow.tensors[name])
-    whole = followed.expected.get(name)
+    uses = flow.uses(record, flow.tensors[name])
+    whole = record.expected.get(name)
     if whole is None:
         return
     owners = [use.owner for use in uses]
@@ -242,9 +242,9 @@ def _gradients_without_paths(
                     yield fact("path_by_way_of", entry=entry, above=above), without
 
 
-def _reseeded(flow: GradientFlow, followed: BackwardRecord, name: str) -> Iterator[tuple[Fact, np.ndarray]]:
+def _reseeded(flow: GradientFlow, record: BackwardRecord, name: str) -> Iterator[tuple[Fact, np.ndarray]]:
     """Yield the gradient with ones in place of each gradient above."""
-    for above, gradient in followed.expected.items():
+    for above, gradient in record.expected.items():
         if above != name and name in flow.ancestors(above) and not np.all(gradient == 1):
             found = flow.run_backward({above: np.ones_like(gradient)}).expected.get(name)
             if found is not None:

@@ -20,7 +20,7 @@ from gradcheck.facts import Fact, fact
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.problem import Problem
 
-#: Larger graphs are not followed: every contribution is kept.
+#: Larger graphs are not record: every contribution is kept.
 MOST_NUMBERS = 20_000_000
 #: The most uses of a tensor whose partial gradients are tried.
 _MOST_PARTS = 12
@@ -90,7 +90,7 @@ class GradientFlow:
 
     @property
     def is_small(self) -> bool:
-        """True if the graph can be followed."""
+        """True if the graph can be record."""
         return sum(tensor.data.size for tensor in self.owners) <= MOST_NUMBERS
 
     def run_backward(
@@ -138,11 +138,11 @@ class GradientFlow:
         ]
         return roots, arrays
 
-    def uses(self, followed: BackwardRecord, tensor: Tensor) -> tuple[Use, ...]:
+    def uses(self, record: BackwardRecord, tensor: Tensor) -> tuple[Use, ...]:
         """Return a tensor's uses, with the shares of results passed on early."""
         return tuple(
-            Use(*self._use(c), c.argument, c.share, tuple(self._early_shares(followed, c)))
-            for c in followed.received.get(tensor, ())
+            Use(*self._use(c), c.argument, c.share, tuple(self._early_shares(record, c)))
+            for c in record.received.get(tensor, ())
         )
 
     def _use(self, c: Contribution) -> tuple[str, str]:
@@ -151,10 +151,10 @@ class GradientFlow:
             return "", ""
         return c.child.creation_op.name, self.owners.get(c.child, "")
 
-    def _early_shares(self, followed: BackwardRecord, use: Contribution) -> Iterator[tuple[Fact, np.ndarray]]:
+    def _early_shares(self, record: BackwardRecord, use: Contribution) -> Iterator[tuple[Fact, np.ndarray]]:
         """Yield the shares if the op's result had passed on early, in each order."""
         child = use.child
-        received = followed.received.get(child, []) if child is not None else []
+        received = record.received.get(child, []) if child is not None else []
         if child is None or not 2 <= len(received) <= _MOST_PARTS:
             return
         op, owner = self._use(use)

@@ -47,8 +47,8 @@ def check_reference_at_kinks(context: Context, point: Point) -> None:
 
 def fail_repeated_errors(context: Context) -> None:
     """Fail claims that agree with the reference, not the engine that is right."""
-    borne_out = [c for c in context.found if c.what is ClaimKind.GRADIENT and c.passes_by_wrong_reference]
-    wrong = {_gradient_key(c): c for c in borne_out if c.verdict is not None}
+    confirmed = [c for c in context.found if c.what is ClaimKind.GRADIENT and c.passes_by_wrong_reference]
+    wrong = {_gradient_key(c): c for c in confirmed if c.verdict is not None}
     for place, c in enumerate(context.found) if wrong else ():
         known = wrong.get(_gradient_key(c))
         if (

@@ -27,10 +27,12 @@ from gradcheck.language.claim_kind import ClaimKind
 
 
 class ReferenceOpErrors:
-    """The ops that the reference has wrong at a point; `judge` gives verdicts."""
+    """The ops that the reference has wrong at one point, for each engine."""
 
-    def __init__(self, point: Point, run: StatedTolerance | None, judge: Callable[[Comparison], Comparison]) -> None:
-        self._point, self._run, self._judge = point, run, judge
+    def __init__(
+        self, point: Point, run: StatedTolerance | None, with_verdict: Callable[[Comparison], Comparison]
+    ) -> None:
+        self._point, self._run, self._with_verdict = point, run, with_verdict
         self._found: dict[str, list[Comparison]] = {}
         self._evaluated = cache(self._evaluate)
 
@@ -56,7 +58,7 @@ class ReferenceOpErrors:
 
     def _find_wrong_ops(self, engine: Engine) -> list[Comparison]:
         found = check_operations(self._point, [engine], self._run)
-        return [self._judge(c) for c in found if c.status != "passed"]
+        return [self._with_verdict(c) for c in found if c.status != "passed"]
 
     def _evaluate(self, ops: frozenset[str]) -> Evaluation | None:
         core = CoreWithBorrowedVjps(self._point.engines.reference, ops) if ops else Core()

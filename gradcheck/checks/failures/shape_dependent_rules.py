@@ -67,8 +67,8 @@ def _diagnose_broadcast(wrong: WrongOperation, point: Point) -> tuple[Diagnosis,
     )
     if not all(_is_right(application, given, wrong, point) for given in (args, small)):  # other shapes fail as well
         return ()
-    told = fact("broadcast_refused", got=tuple(output[0]), want=stretched[0])
-    return (Diagnosis("broadcast_not_undone", told, "confirmed", fact("right_without_broadcasting")),)
+    message = fact("broadcast_refused", got=tuple(output[0]), want=stretched[0])
+    return (Diagnosis("broadcast_not_undone", message, "confirmed", fact("right_without_broadcasting")),)
 
 
 def _is_right(application: Application, args: tuple[Any, ...], wrong: WrongOperation, point: Point) -> bool:
@@ -93,12 +93,12 @@ def _diagnose_with_squares(wrong: WrongOperation, point: Point) -> tuple[Diagnos
     answers = wrong.engine.pull_back([o.application for o in operations], [o.cotangents for o in operations], dtype)
     if any(answer.error for answer in answers):
         return ()
-    ask = make_reference_pullback(point.engines.reference, dtype)
+    pullback = make_reference_pullback(point.engines.reference, dtype)
     for index in range(len(answers[0].gradients)):
         seen = [
             evidence
             for operation, answer in zip(operations, answers, strict=True)
-            for evidence in evidence_of_operation(operation, index, answer.gradients, ask)
+            for evidence in evidence_of_operation(operation, index, answer.gradients, pullback)
         ]
         found, _ = matching_diagnoses(seen)
         if found and any(not e.agree(e.got_or_zeros, e.want) for e in seen):
@@ -132,8 +132,8 @@ def diagnose_matrix_only_rule(wrong: WrongOperation, point: Point) -> tuple[Diag
             return ()
     except COMPUTATION_ERRORS:
         return ()
-    told = fact("right_for_matrices_alone", shapes=tuple(array.shape for array in given))
-    return (Diagnosis("matrices_alone", told, "confirmed", fact("right_with_squares", size=_SIZE)),)
+    message = fact("right_for_matrices_alone", shapes=tuple(array.shape for array in given))
+    return (Diagnosis("matrices_alone", message, "confirmed", fact("right_with_squares", size=_SIZE)),)
 
 
 def _square(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:

@@ -71,13 +71,18 @@ def diagnose_stated_gradients(failures: PointFailures) -> None:
             wrong.setdefault((c.tensor, c.step), []).append(place)
     for places in list(wrong.values())[:MAX_DIAGNOSED]:
         found = [failures.comparisons[place] for place in places]
-        judge = next((c for c in found if c.engine == failures.reference.name), None)
-        if judge is None or judge.got_array is None or judge.want_array is None or judge.want_array.size < _FEW:
+        compared = next((c for c in found if c.engine == failures.reference.name), None)
+        if (
+            compared is None
+            or compared.got_array is None
+            or compared.want_array is None
+            or compared.want_array.size < _FEW
+        ):
             continue
         states = failures.point.want.states
-        right = states[judge.step].gradients if judge.step < len(states) else {}
-        others = {name: g for name, g in right.items() if g is not None and name != judge.tensor}
-        evidence = Evidence(judge.want_array, judge.got_array, others=others, rounding_rtol=judge.rtol or 0.0)
+        right = states[compared.step].gradients if compared.step < len(states) else {}
+        others = {name: g for name, g in right.items() if g is not None and name != compared.tensor}
+        evidence = Evidence(compared.want_array, compared.got_array, others=others, rounding_rtol=compared.rtol or 0.0)
         diagnoses = diagnose([evidence])
         if diagnoses[0].kind != "unknown":
             for place in places:

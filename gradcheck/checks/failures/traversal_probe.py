@@ -67,8 +67,8 @@ class _Observation(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        followed = self.flow.run_backward()
-        return self.fits({self.flow.tensors[name]: gradient for name, gradient in followed.expected.items()})
+        record = self.flow.run_backward()
+        return self.fits({self.flow.tensors[name]: gradient for name, gradient in record.expected.items()})
 
     def fits(self, totals: Totals) -> bool:
         tensors = [(name, self.flow.tensors[name]) for name in self.inputs]

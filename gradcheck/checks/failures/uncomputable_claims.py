@@ -34,11 +34,11 @@ def _with_failing_part(context: Context, c: Comparison) -> Comparison:
     found = _find_failing_part(context.case, "", root, scope)
     if found is None or c.mismatch is None:
         return c
-    told = fact("claim_raised", error=c.mismatch["error"], text=c.mismatch["text"], told=uncomputable_fact(found))
+    message = fact("claim_raised", error=c.mismatch["error"], text=c.mismatch["text"], told=uncomputable_fact(found))
     span = known.get(id(found.part))
     if span is None or found.entry:
-        return replace(c, mismatch=told)
-    return replace(c, mismatch=told, part=TextSpan(c.formula, *span))
+        return replace(c, mismatch=message)
+    return replace(c, mismatch=message, part=TextSpan(c.formula, *span))
 
 
 def _find_failing_part(case: Case, step: str, expr: Expr, scope: Scope) -> UncomputablePart | None:

@@ -64,8 +64,8 @@ def _kind(error: Failure) -> str:
 
 
 def _is_raised_by_all(context: Context, errors: list[Failure]) -> bool:
-    refusing = {engine for error in errors for engine in error.message["engines"]}
-    return refusing >= {engine.name for engine in context.engines.all}
+    raising = {engine for error in errors for engine in error.message["engines"]}
+    return raising >= {engine.name for engine in context.engines.all}
 
 
 def _explain_forward(context: Context, errors: list[Failure]) -> None:
@@ -73,13 +73,13 @@ def _explain_forward(context: Context, errors: list[Failure]) -> None:
     problem = context.points.own.problem
     first = errors[0]
     entry = first.message["what"]["entry"]
-    refusal = find_uncomputable_part(problem) or _uncomputable_in_reference(context)
-    if refusal is None or refusal.entry != entry:
+    failing = find_uncomputable_part(problem) or _uncomputable_in_reference(context)
+    if failing is None or failing.entry != entry:
         return
-    told, hint = describe(problem, refusal)
-    place, text = _part_of(problem.case.graph[entry], refusal.part)
-    own_words = (*_numpy_message(refusal.error), *_own_words(context))
-    failure = Failure(first.kind, told, place, hint, own_words=own_words, text=text)
+    message, hint = describe(problem, failing)
+    place, text = _part_of(problem.case.graph[entry], failing.part)
+    own_words = (*_numpy_message(failing.error), *_own_words(context))
+    failure = Failure(first.kind, message, place, hint, own_words=own_words, text=text)
     rest = [error for error in context.errors if error not in errors]
     context.errors = (failure, *rest)
     context.found = [c for c in context.found if c.what is not ClaimKind.RAISES or c.reference == "case" or c.step]
@@ -181,34 +181,34 @@ def _uncomputable_in_reference(context: Context) -> UncomputablePart | None:
 # What --------------------------------------------------------------------------------------------------
 
 
-def describe(problem: Problem, refusal: UncomputablePart) -> tuple[Fact, Hint]:
+def describe(problem: Problem, failing: UncomputablePart) -> tuple[Fact, Hint]:
     """Return an uncomputable part as a fact, and its repair as a hint."""
-    case, part = problem.case, refusal.part
-    wrong_kind = _constants_of_wrong_dtype(problem, refusal)
+    case, part = problem.case, failing.part
+    wrong_kind = _constants_of_wrong_dtype(problem, failing)
     meant = None
-    if refusal.error.kind in _REPAIRABLE and not wrong_kind["integers"]:
-        meant = find_graph_repair(problem, refusal.entry, part)
-    told = uncomputable_fact(refusal, wrong_kind, meant)
+    if failing.error.kind in _REPAIRABLE and not wrong_kind["integers"]:
+        meant = find_graph_repair(problem, failing.entry, part)
+    message = uncomputable_fact(failing, wrong_kind, meant)
     if meant is None:
-        return told, Hint()
+        return message, Hint()
     text, place = _source_text(case, meant.name)
-    return told, Hint("", text, meant.claim.text, place) if text else Hint()
+    return message, Hint("", text, meant.claim.text, place) if text else Hint()
 
 
 def uncomputable_fact(
-    refusal: UncomputablePart, wrong_kind: Mapping[str, tuple[str, ...]] | None = None, meant: GraphRepair | None = None
+    failing: UncomputablePart, wrong_kind: Mapping[str, tuple[str, ...]] | None = None, meant: GraphRepair | None = None
 ) -> Fact:
     """Return what fails, of which operands, and why; with dtypes and a repair."""
     kinds = wrong_kind or {}
-    part, error = refusal.part, refusal.error
-    pairs = zip(part.children, refusal.operands, strict=True)
+    part, error = failing.part, failing.error
+    pairs = zip(part.children, failing.operands, strict=True)
     operands = tuple((shortened_text(expr), value) for expr, value in pairs if isinstance(value, np.ndarray))[
         :_MOST_OPERANDS
     ]
     entry = lookup(part.op) if isinstance(part, Call) else None
     return fact(
         "refused",
-        entry=refusal.entry,
+        entry=failing.entry,
         part=shortened_text(part),
         op=part.op if isinstance(part, Call) else "",
         error=error.kind,
@@ -233,15 +233,15 @@ def _source_text(case: Case, name: str) -> tuple[str, Place]:
     return leaf.text, leaf.place
 
 
-def _constants_of_wrong_dtype(problem: Problem, refusal: UncomputablePart) -> dict[str, tuple[str, ...]]:
+def _constants_of_wrong_dtype(problem: Problem, failing: UncomputablePart) -> dict[str, tuple[str, ...]]:
     """Return the operands' constants with integers for floats, or vice versa."""
     kinds: dict[str, tuple[str, ...]] = {"integers": (), "floats": ()}
-    if refusal.error.kind != "dtype_mismatch":
+    if failing.error.kind != "dtype_mismatch":
         return kinds
-    arrays = [value for value in refusal.operands if isinstance(value, np.ndarray)]
+    arrays = [value for value in failing.operands if isinstance(value, np.ndarray)]
     whole = [value for value in arrays if value.dtype.kind in "biu"]
-    needs_integers = isinstance(refusal.part, Call) and refusal.part.op in _INDEXED and not whole
-    for expr, value in zip(refusal.part.children, refusal.operands, strict=True):
+    needs_integers = isinstance(failing.part, Call) and failing.part.op in _INDEXED and not whole
+    for expr, value in zip(failing.part.children, failing.operands, strict=True):
         if not isinstance(value, np.ndarray):
             continue
         sources = tuple(name for name in free_names(expr) if name in problem.constants)
@@ -264,10 +264,10 @@ def _explain_step_error(context: Context, error: Failure) -> Failure:
         return error
     number = message["what"]["step"] - 1
     step = context.case.steps[number]
-    told = _why_pass_cannot_start(context, step, number, error.kind) if step.action == "backward" else None
-    if told is None:
+    why = _why_pass_cannot_start(context, step, number, error.kind) if step.action == "backward" else None
+    if why is None:
         return error
-    return replace(error, message=told, hint="", own_words=_own_words(context, number))
+    return replace(error, message=why, hint="", own_words=_own_words(context, number))
 
 
 def _why_pass_cannot_start(context: Context, step: Step, number: int, kind: str) -> Fact | None:

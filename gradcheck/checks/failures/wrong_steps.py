@@ -160,14 +160,17 @@ def _value(step: str, scope: Scope) -> object:
 
 def _differs_from_gradient(step: str, tensor: str, scopes: Sequence[Scope]) -> bool:
     """Return whether a step differs at most points: a few may overflow."""
-    off = [not any(_is_gradient(step, tensor, [one], turned=turned) for turned in (False, True)) for one in scopes]
+    off = [
+        not any(_is_gradient(step, tensor, [one], transposed=transposed) for transposed in (False, True))
+        for one in scopes
+    ]
     return 2 * sum(off) > len(off)
 
 
-def _is_gradient(step: str, tensor: str, scopes: Sequence[Scope], *, turned: bool = False) -> bool:
+def _is_gradient(step: str, tensor: str, scopes: Sequence[Scope], *, transposed: bool = False) -> bool:
     values = [_value(step, scope) for scope in scopes]
     return all(
-        _agree(value.T if turned and isinstance(value, np.ndarray) else value, scope.gradients[tensor])
+        _agree(value.T if transposed and isinstance(value, np.ndarray) else value, scope.gradients[tensor])
         for value, scope in zip(values, scopes, strict=True)
     )
 

@@ -33,8 +33,8 @@ def has_wrong_values(failures: PointFailures, engine: Engine) -> bool:
     changed = tuple(failures.point.evaluation(engine).changed)
     if changed and here:
         cause = Cause(fact("ops_of", engine=engine.name), fact("change_arguments", tensors=changed))
-        told = Diagnosis("input_mutated", fact("inputs_mutated", tensors=changed), confidence="confirmed")
-        failures.change(lead, cause=cause, diagnoses=(told,))
+        found = Diagnosis("input_mutated", fact("inputs_mutated", tensors=changed), confidence="confirmed")
+        failures.change(lead, cause=cause, diagnoses=(found,))
     else:
         cause = _blame(failures, engine, lead, tensor, _is_wrong)
         failures.change(lead, diagnoses=diagnose(_values(failures, engine, tensor)) if here else ())

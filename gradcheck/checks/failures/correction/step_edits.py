@@ -127,5 +127,5 @@ def _report_step(context: Context, found: _FixedStep, using: Sequence[_Formula],
     got, want = (scope_with_steps(context.case, let, claims).array_of(Name(found.name)) for let in lets)
     subject = claims.subject(ClaimKind.FORMULA, found.name, step.place, formula=step.text)
     compared = claims.compare(got, want, replace(subject, reference=MEANT))
-    told = did_you_mean(step.text, found.text, found.certainty)
-    context.found.append(replace(compared, cause=Cause(origin, what), diagnoses=(told,)))
+    suggested = did_you_mean(step.text, found.text, found.certainty)
+    context.found.append(replace(compared, cause=Cause(origin, what), diagnoses=(suggested,)))

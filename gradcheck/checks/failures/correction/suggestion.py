@@ -62,8 +62,8 @@ def suggest(context: Context, points: ExplanationPoints, derived: DerivedFormula
             step = c.cause.origin["name"] if c.cause is not None and is_about_step(c) else ""
             if _is_wrong_at_kinks_alone(context, c):
                 text = suggester.derived_text(c.tensor)
-                told = fact("fails_at_ties", formula=text)
-                _add_diagnosis(context, place, Diagnosis("derived", told, formula=text))
+                message = fact("fails_at_ties", formula=text)
+                _add_diagnosis(context, place, Diagnosis("derived", message, formula=text))
             else:
                 _add_diagnosis(context, place, suggester.suggestion(c.tensor, claim, step))
             if c.trial is not None and not step and _holds_at_written_numbers(context, c):
@@ -131,8 +131,8 @@ class Suggester:
 
     def suggestion(self, name: str, claim: Claim, step: str = "") -> Diagnosis | None:
         """Return a right formula near a wrong one or a `step`, or the derived one."""
-        speaking = self.points.must_vary_incoming(claim.expr)
-        held = self._claims_to_verify(speaking)
+        names_incoming = self.points.must_vary_incoming(claim.expr)
+        held = self._claims_to_verify(names_incoming)
         self._wrong = claim
         scope = _claims_to_fit(held, name, claim).scope
         want = scope.gradients.get(name)
@@ -157,19 +157,19 @@ class Suggester:
         text = None
         for found in search.fits_by_edit_count():
             likeliest = _ranked_texts(tidier, found[:MOST_TIDIED], claim.expr, self.case.let)
-            right = (text for text in likeliest[:MOST_VERIFIED] if self.is_right(name, text, speaking))
+            right = (text for text in likeliest[:MOST_VERIFIED] if self.is_right(name, text, names_incoming))
             text = next((text for text in right if not has_constant_condition(parse(text), claim.expr, held)), None)
             all_verified = all_verified and max(len(found) - MOST_TIDIED, len(likeliest) - MOST_VERIFIED) <= 0
             if text is not None:
                 break
         self.budget -= search.spent
         if text is not None:
-            text = tidier.without_idle_parts(text, lambda shorter: self.is_right(name, shorter, speaking))
+            text = tidier.without_idle_parts(text, lambda shorter: self.is_right(name, shorter, names_incoming))
             return did_you_mean(claim.text, text, self.certainty(name, text))
         text = self.derived_text(name)
         is_searched = search.is_complete and all_verified
-        told = fact("none_found_near" if is_searched else "not_searched_further", formula=text)
-        return Diagnosis("derived", told, formula=text) if text else None
+        message = fact("none_found_near" if is_searched else "not_searched_further", formula=text)
+        return Diagnosis("derived", message, formula=text) if text else None
 
     def _case_before_step(self, step: str) -> Case:
         before = list(self.case.let)
@@ -186,22 +186,24 @@ class Suggester:
         claim = Claim(text, parse(text))
         return all(check_formula(claims, name, claim).status != "failed" for claims in self._claims_to_verify(False))
 
-    def _claims_to_verify(self, speaking: bool) -> list[StepClaims]:
+    def _claims_to_verify(self, names_incoming: bool) -> list[StepClaims]:
         """Return the claims that a formula must meet, most informative first."""
-        key = (speaking, id(self.case))
+        key = (names_incoming, id(self.case))
         if key not in self._claims:
-            listed = dict.fromkeys((*self.points.seed_independent(speaking), *self.points.points_of_run(speaking)))
+            listed = dict.fromkeys(
+                (*self.points.seed_independent(names_incoming), *self.points.points_of_run(names_incoming))
+            )
             run = self.context.options.tolerance
             self._claims[key] = self.case, [StepClaims(p.with_claims(self.case), p.last_step, run) for p in listed]
         return self._claims[key][1]
 
-    def is_right(self, name: str, text: str, speaking: bool) -> bool:
+    def is_right(self, name: str, text: str, names_incoming: bool) -> bool:
         """Return whether a formula holds everywhere, and is not refuted exactly."""
         claim = Claim(text, parse(text))
         if name in self.case.gradients_in(claim.expr):
             return False
-        speaking = speaking or self.points.must_vary_incoming(claim.expr)
-        held, fixed = self._claims_to_verify(speaking), len(self.points.seed_independent(speaking))
+        names_incoming = names_incoming or self.points.must_vary_incoming(claim.expr)
+        held, fixed = self._claims_to_verify(names_incoming), len(self.points.seed_independent(names_incoming))
         for number, claims in enumerate(held):
             found = check_formula(claims, name, claim)
             if found.status == "passed" or is_equally_undefined(self._wrong, claims, found):

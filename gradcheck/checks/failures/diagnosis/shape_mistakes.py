@@ -56,13 +56,13 @@ def shifted(e: Evidence) -> Iterator[Guess]:
     for axis, size in enumerate(e.want.shape):
         if size < 3:  # of two, a shift is a flip
             continue
-        told = axis if e.want.ndim > 1 else None
+        named_axis = axis if e.want.ndim > 1 else None
         for step in (1, -1):
             rolled = np.roll(e.want, step, axis)
-            yield Guess((axis, step), fact("one_place_off", step=step, axis=told, zeros=False), rolled)
+            yield Guess((axis, step), fact("one_place_off", step=step, axis=named_axis, zeros=False), rolled)
             open_ended = rolled.copy()
             np.moveaxis(open_ended, axis, 0)[0 if step == 1 else -1] = 0
-            yield Guess((axis, step, 0), fact("one_place_off", step=step, axis=told, zeros=True), open_ended)
+            yield Guess((axis, step, 0), fact("one_place_off", step=step, axis=named_axis, zeros=True), open_ended)
 
 
 @hypothesis("reshaped")
