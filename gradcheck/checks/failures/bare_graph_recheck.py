@@ -190,6 +190,5 @@ class _BareGraphRecheck:
             all_composed = bool(wrong) and all(self._is_composed(one) for one in wrong)
             if all_composed and not is_right_on_small_graph(self.engine, self.context.engines.reference):
                 all_composed = False  # the pass itself is wrong
-            above = [name for name in flow.tensors if name.partition("[")[0] in owners]
-            self._behind = flow.ancestors(*above) if all_composed else set()
+            self._behind = flow.behind(*owners) if all_composed else set()
         return self._behind

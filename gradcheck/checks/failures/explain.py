@@ -211,9 +211,8 @@ def _explain_operations(failures: PointFailures, engine: Engine, wrong: dict[int
                 found = diagnose_matrix_only_rule(one, failures.point)
                 failures.change(first[0], diagnoses=found or failures.comparisons[first[0]].diagnoses)
         failures.mark_consequences(cause.origin, group)
-        owners, flow = {wrong[place].application.owner for place in group}, failures.flow(0)
-        behind = flow.ancestors(*(name for name in flow.tensors if name.partition("[")[0] in owners))
-        failures.mark_gradient_consequences(cause.origin, engine, behind)
+        owners = {wrong[place].application.owner for place in group}
+        failures.mark_gradient_consequences(cause.origin, engine, failures.flow(0).behind(*owners))
 
 
 def _is_shared(c: Comparison) -> bool:
@@ -233,9 +232,7 @@ def _explain_shared(failures: PointFailures, engine: Engine) -> None:
         if c.mismatch is not None and _is_shared(c):
             origin = fact("op_at", op=c.mismatch["op"], entry=c.tensor)
             failures.change(place, cause=Cause(origin, fact("shared_argument")))
-            flow = failures.flow(0)
-            behind = flow.ancestors(*(name for name in flow.tensors if name.partition("[")[0] == c.tensor))
-            failures.mark_gradient_consequences(origin, engine, behind)
+            failures.mark_gradient_consequences(origin, engine, failures.flow(0).behind(c.tensor))
 
 
 # Formulas --------------------------------------------------------------------------------------------

@@ -107,7 +107,7 @@ def contributing_entries(flow: GradientFlow, gradients: Mapping[str, np.ndarray 
     while silent:
         new = flow.children(silent.pop()) - found
         found |= new
-        silent += [n for n in flow.tensors if n.partition("[")[0] in new and gradients.get(n) is None]
+        silent += [name for name in flow.tensors_of(*new) if gradients.get(name) is None]
     return found
 
 

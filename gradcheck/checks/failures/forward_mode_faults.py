@@ -62,10 +62,10 @@ def _is_right_in_reverse(failures: PointFailures, c: Comparison) -> bool:
 def _mark_consequences(failures: PointFailures, engine: Engine, origin: Fact, entry: str) -> None:
     """Mark the tangents of an entry and of all that is made of it."""
     flow = failures.flow(0)
-    parts = {name for name in flow.tensors if name.partition("[")[0] == entry}
-    affected = parts | flow.descendants(*parts)
+    parts = flow.tensors_of(entry)
+    affected = {"", *parts, *flow.descendants(*parts)}
     for place in failures.failed(_WHOLE_GRAPH_CLAIMS, engine.name):
-        if failures.comparisons[place].tensor in (*affected, ""):
+        if failures.comparisons[place].tensor in affected:
             failures.mark_consequences(origin, [place])
 
 

@@ -168,6 +168,14 @@ class GradientFlow:
             early = fact("passed_on_each_time", name=name, first=reported[0])
             yield early, _share(use, child, running.sum(0))
 
+    def tensors_of(self, *entries: str) -> list[str]:
+        """Return the named tensors of some entries: `h`, or `h[0]` and `h[1]`."""
+        return [name for name in self.tensors if name.partition("[")[0] in entries]
+
+    def behind(self, *entries: str) -> set[str]:
+        """Return the named tensors that the gradients of some entries reach."""
+        return self.ancestors(*self.tensors_of(*entries))
+
     def ancestors(self, *names: str) -> set[str]:
         """Return the named tensors that a gradient reaches from these."""
         return self._named(names, lambda tensor: tensor.creators)

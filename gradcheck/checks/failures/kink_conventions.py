@@ -58,14 +58,13 @@ class KinkClassifier:
             dispute = disagreement_of(c)
             if dispute is None:
                 return c
-            elements = dispute.indices
-            at_kinks = found.all_kinked(tensor, elements)
+            at_kinks = found.all_kinked(tensor, dispute.indices)
             if at_kinks is None:
                 return undecided(c)
             if not at_kinks:
                 return c
             got, want = self._claims(c, found)
-            return _with_kink_verdict(c, KinkDisagreement(found, tensor, elements, got, want))
+            return _with_kink_verdict(c, KinkDisagreement(found, tensor, dispute.indices, got, want))
         except COMPUTATION_ERRORS:  # numbers outside of a domain
             return c
 
@@ -165,9 +164,22 @@ def _with_kink_verdict(c: Comparison, dispute: KinkDisagreement) -> Comparison:
         said = _outside(c.reference, dispute, dispute.at(dispute.want))
         return replace(c, status="passed", verdict=fact("reference_wrong", reference=c.reference, what=said))
     low, high = (float(side[0]) for side in dispute.sides())
-    kink = fact("kink", jumps=False, low=low, high=high, got=name, got_value=float(dispute.at(dispute.got)[0]),
-                want=c.reference, want_value=float(dispute.at(dispute.want)[0]))  # fmt: skip
-    known = {"method": "gradients nearby", "subgradients": [low, high]}
+    sides = [(name, float(dispute.at(dispute.got)[0])), (c.reference, float(dispute.at(dispute.want)[0]))]
+    return as_convention(c, kink_fact((low, high), sides), "gradients nearby", [low, high])
+
+
+Number = float | complex
+
+
+def kink_fact(interval: tuple[Number, Number], sides: Sequence[tuple[str | Fact, Number]], jumps: bool = False) -> Fact:
+    """Return two named subgradients at a kink, and the interval of all."""
+    (low, high), ((got, got_value), (want, want_value)) = interval, sides
+    return fact("kink", jumps=jumps, low=low, high=high, got=got, got_value=got_value, want=want, want_value=want_value)
+
+
+def as_convention(c: Comparison, kink: Fact, method: str, sides: list[float]) -> Comparison:
+    """Return a comparison as a difference of conventions at a kink."""
+    known = {"method": method, "subgradients": sides}
     return replace(c, status="not_differentiable", verdict=fact("convention", kink=kink), certificate=known)
 
 

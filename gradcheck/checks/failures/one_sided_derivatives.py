@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.checks.closeness.agreement import Allowance, Answer
-from gradcheck.checks.failures.kink_conventions import CONVENTION_CLAIMS, undecided
+from gradcheck.checks.failures.kink_conventions import CONVENTION_CLAIMS, as_convention, kink_fact, undecided
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import fact
 from gradcheck.language.claim_kind import ClaimKind
@@ -46,26 +46,12 @@ def classify_at_kink(
         return None
     if not all_seen:
         return undecided(comparison) if comparison.what in CONVENTION_CLAIMS else None
-    low, high = _interval(estimate, 0)
-    kink = fact(
-        "kink",
-        jumps=bool(np.isinf(estimate.right[0])),
-        low=low,
-        high=high,
-        got=got.name,
-        got_value=_number(got.values[0]),
-        want=want.name,
-        want_value=_number(want.values[0]),
-    )
+    sides = [(one.name, _number(one.values[0])) for one in answers]
+    kink = kink_fact(_interval(estimate, 0), sides, jumps=bool(np.isinf(estimate.right[0])))
     if comparison.what not in CONVENTION_CLAIMS:
         return replace(comparison, verdict=fact("another_convention", kink=kink))
-    sides = sorted((float(estimate.left[0].real), float(estimate.right[0].real)))
-    return replace(
-        comparison,
-        status="not_differentiable",
-        verdict=fact("convention", kink=kink),
-        certificate={"method": estimate.method, "subgradients": sides},
-    )
+    interval = sorted((float(estimate.left[0].real), float(estimate.right[0].real)))
+    return as_convention(comparison, kink, estimate.method, interval)
 
 
 def _leaps(estimate: Estimate) -> np.ndarray:

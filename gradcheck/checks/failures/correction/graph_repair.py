@@ -51,8 +51,8 @@ class GraphRepair:
 def find_graph_repair(problem: Problem, entry: str, refused: Expr) -> GraphRepair | None:
     """Return the edit with which the graph can be computed, None for none.
 
-    `refused` is the part of `entry` that fails. Edits that only reach further do not count; those that fit are
-    verified at other sizes.
+    `refused` is the part of `entry` that fails. Of the edits that reach furthest, the cheapest ones are compared at
+    other sizes.
     """
     case = problem.case
     names = list(case.graph)

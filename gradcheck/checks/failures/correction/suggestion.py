@@ -237,7 +237,7 @@ class Suggester:
 
 
 def is_equally_undefined(wrong: Claim | None, claims: StepClaims, found: Comparison) -> bool:
-    """Return whether a formula is off only where both formulas overflow."""
+    """Return whether a formula is off only where neither formula is finite."""
     if wrong is None or found.mask is None or found.got_array is None:
         return False
     try:
