@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -210,8 +209,5 @@ def _same_side(one: Margin, other: Margin, side: int) -> set[int]:
 def has_underflowing_squares(problem: Problem) -> bool:
     """Return whether inputs are so small that their squares are 0."""
     floats = [array for array in problem.inputs.values() if array.dtype.kind in "fc"]
-    return any(bool(((array != 0) & (np.abs(array) < _root_of_least(array.dtype))).any()) for array in floats)
-
-
-def _root_of_least(dtype: np.dtype[Any]) -> float:
-    return math.sqrt(np.finfo(dtype).smallest_subnormal)
+    least = [math.sqrt(np.finfo(array.dtype).smallest_subnormal) for array in floats]
+    return any(bool(((a != 0) & (np.abs(a) < root)).any()) for a, root in zip(floats, least, strict=True))

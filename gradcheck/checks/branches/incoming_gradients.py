@@ -20,7 +20,7 @@ _FACTORS = (30.0, 1e3, 1e-3)
 
 
 def scaled_incoming(problem: Problem, factors: Sequence[float] = _FACTORS) -> Iterator[Problem]:
-    """Yield the problem with all drawn cotangents multiplied, if there are any."""
+    """Yield the problem with all drawn cotangents multiplied, if any."""
     case = problem.case
     drawn = {root for step in case.steps for root, value in step.roots.items() if _is_drawn(case, value)}
     for factor in factors if drawn else ():

@@ -261,7 +261,7 @@ def margins_at(
 
 
 def final_gradients(point: Point) -> Mapping[str, np.ndarray]:
-    """Return a point's gradients after its last step, {} if it does not get there."""
+    """Return a point's gradients after its last step; {} if incomplete."""
     return point.scope(point.last_step).gradients if point.is_complete else {}
 
 

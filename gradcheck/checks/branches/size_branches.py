@@ -48,7 +48,11 @@ class SizeBranches:
         claimed, words = formula_expressions(case) if self.words else [], {*self.words}
         self._choices = choice_nodes(claimed, words)
         self.nodes = [*self._choices, *zero_tests(claimed, words)]
-        self._shapes = LinearShapes(case) if any(_asks_for_shapes(node) for node in self.nodes) else None
+        self._shapes = (
+            LinearShapes(case)
+            if any(isinstance(part, Attribute) for node in self.nodes for part in node.walk())
+            else None
+        )
         self._relevant_words = self._find_relevant_words()
         self._seen: set[tuple[int, Any]] = set()
 
@@ -149,7 +153,11 @@ def zero_tests(exprs: Sequence[Expr], words: Collection[str]) -> list[Expr]:
         place = _PARTIAL.get(node.op) if isinstance(node, Call) else None
         if isinstance(node, Call) and place is not None and place < len(node.args):
             part = node.args[place]
-            if static[id(part)] and _varies(part, words) and any(_subtracts(below) for below in part.walk()):
+            if (
+                static[id(part)]
+                and _varies(part, words)
+                and any(isinstance(n, Call) and n.op in ("sub", "neg") for n in part.walk())
+            ):
                 found |= dict.fromkeys(Call(op, (part, Literal(0))) for op in ("eq", "lt"))
     return list(found)
 
@@ -164,16 +172,8 @@ def _parts(exprs: Sequence[Expr], words: Collection[str]) -> Iterator[tuple[Expr
             yield node, static[id(node)]
 
 
-def _subtracts(node: Expr) -> bool:
-    return isinstance(node, Call) and node.op in ("sub", "neg")
-
-
 def _varies(node: Expr, words: Collection[str]) -> bool:
     return any(isinstance(part, Attribute) or (isinstance(part, Name) and part.name in words) for part in node.walk())
-
-
-def _asks_for_shapes(node: Expr) -> bool:
-    return any(isinstance(part, Attribute) for part in node.walk())
 
 
 def node_outcomes(

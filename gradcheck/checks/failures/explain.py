@@ -155,8 +155,9 @@ def _explain_engine(failures: PointFailures, engine: Engine) -> None:
     _explain_shared(failures, engine)
     raised = failures.failed((ClaimKind.RAISES,), engine.name)
     if raised:
-        if wrong:
-            failures.mark_consequences(fault_localization.origin_of(_that_raises(list(wrong.values()))), raised)
+        if wrong:  # the op that raises first in a backward pass, or else is wrong first
+            first = next((one for one in reversed(wrong.values()) if one.mine.error), [*wrong.values()][-1])
+            failures.mark_consequences(fault_localization.origin_of(first), raised)
         else:
             _explain_outcome(failures, engine, raised[0])
         return
@@ -176,11 +177,6 @@ def _explain_outcome(failures: PointFailures, engine: Engine, place: int) -> Non
         failures.change(place, cause=cause)
         later = [p for p in failures.failed((), engine.name) if p != place and failures.comparisons[p].step >= c.step]
         failures.mark_consequences(cause.origin, later)
-
-
-def _that_raises(wrong: Sequence[WrongOperation]) -> WrongOperation:
-    """Return the op that raises first in a backward pass, else the first."""
-    return next((one for one in reversed(wrong) if one.mine.error), wrong[-1])
 
 
 # Ops that are wrong alone ----------------------------------------------------------------------------

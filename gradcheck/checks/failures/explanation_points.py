@@ -52,7 +52,7 @@ class ExplanationPoints:
 
     def points_of_run(self, names_incoming: bool = False) -> list[Point]:
         """Return the run's own point, its trials and its variants."""
-        others = [p for p in self.run.variants if names_incoming or not _is_incoming(p)]
+        others = [p for p in self.run.variants if names_incoming or p.trial is None or p.trial.kind != "incoming"]
         return [point for point in (self.run.own, *self.run.trials, *others) if _usable(point)]
 
     @cached_property
@@ -118,7 +118,3 @@ class ExplanationPoints:
 def _usable(point: Point | None) -> Point | None:
     """Return the point if the reference completes there."""
     return point if point is not None and point.is_complete and not point.want.states[-1].error else None
-
-
-def _is_incoming(point: Point) -> bool:
-    return point.trial is not None and point.trial.kind == "incoming"

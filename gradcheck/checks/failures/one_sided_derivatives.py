@@ -32,7 +32,8 @@ def classify_at_kink(
     if not np.any(estimate.kinked):
         return None
     got, want = answers
-    if comparison.what is ClaimKind.FORMULA and np.any(_leaps(estimate) & np.isfinite(want.values)):
+    leaps = estimate.kinked & (np.isinf(estimate.left) | np.isinf(estimate.right))  # the function itself jumps
+    if comparison.what is ClaimKind.FORMULA and np.any(leaps & np.isfinite(want.values)):
         return None  # the gradients around it are those of the reference, whatever the function does
     allowed = allowance.around(got.values, want.values)
     for one in answers:
@@ -52,11 +53,6 @@ def classify_at_kink(
         return replace(comparison, verdict=fact("another_convention", kink=kink))
     interval = sorted((float(estimate.left[0].real), float(estimate.right[0].real)))
     return as_convention(comparison, kink, estimate.method, interval)
-
-
-def _leaps(estimate: Estimate) -> np.ndarray:
-    """Return where the function jumps: a one-sided derivative is infinite."""
-    return np.asarray(estimate.kinked & (np.isinf(estimate.left) | np.isinf(estimate.right)))
 
 
 def _interval(estimate: Estimate, at: int) -> tuple[float | complex, float | complex]:

@@ -21,7 +21,9 @@ def source_part(failures: PointFailures, application: Application, number: int, 
         return None
     name = inside or application.op.name
     root, known = parse_with_spans(claim.text)
-    places = [known[id(node)] for node in postorder(root) if _is_call(node, name) and id(node) in known]
+    places = [
+        known[id(node)] for node in postorder(root) if isinstance(node, Call) and node.op == name and id(node) in known
+    ]
     alike = [
         number
         for number, other in enumerate(failures.point.applications)
@@ -32,7 +34,3 @@ def source_part(failures: PointFailures, application: Application, number: int, 
     else:
         start, end = places[0] if len(places) == 1 else (0, len(claim.text))
     return TextSpan(claim.text, start, end)
-
-
-def _is_call(node: object, name: str) -> bool:
-    return isinstance(node, Call) and node.op == name

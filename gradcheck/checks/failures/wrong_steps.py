@@ -6,7 +6,7 @@ gradient in its place, the step is their cause.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -49,24 +49,35 @@ def blame_steps(context: Context, points: ExplanationPoints) -> None:
     case = context.case
     if not case.let or case.is_expected_to_fail or not context.points.own.is_complete:
         return
-    failed = {(c.tensor, c.formula) for c in context.found if c.what is ClaimKind.FORMULA and c.status == "failed"}
+    failed = {(c.tensor, c.formula) for c in context.found if is_failed_formula(c)}
     claims = claims_at(context, points)
     for found in wrong_steps(case, failed, claims):
         shown = _shown(found, case.let[found.name], claims)
-        if shown is None:
-            continue
-        origin = fact("step", name=found.name)
-        only = tuple(dict.fromkeys(tensor for tensor, _ in found.fixed_formulas))
-        what = fact("step_is_wrong", tensors=only, missing=None, beside=found.beside)
-        _mark_consequences(context, found.fixed_formulas, origin)
-        context.found.append(replace(shown, cause=Cause(origin, what)))
+        if shown is not None:
+            blame_step(context, found.name, shown, found.fixed_formulas, found.beside)
 
 
-def _mark_consequences(context: Context, mended: Sequence[tuple[str, str]], origin: Fact) -> None:
-    def is_one(c: Comparison) -> bool:
-        return c.what is ClaimKind.FORMULA and c.status == "failed" and (c.tensor, c.formula) in mended
+def blame_step(
+    context: Context,
+    step: str,
+    compared: Comparison,
+    formulas: Collection[tuple[str, str]],
+    beside: tuple[str, ...] = (),
+) -> None:
+    """Add a wrong step's comparison as the cause of its failed formulas."""
+    origin = fact("step", name=step)
+    tensors = tuple(dict.fromkeys(tensor for tensor, _ in formulas))
+    what = fact("step_is_wrong", tensors=tensors, missing=None, beside=beside)
 
-    context.amend(is_one, lambda c: replace(c, consequence_of=origin))
+    def follows(c: Comparison) -> bool:
+        return is_failed_formula(c) and (c.tensor, c.formula) in formulas
+
+    context.amend(follows, lambda c: replace(c, consequence_of=origin))
+    context.found.append(replace(compared, cause=Cause(origin, what)))
+
+
+def is_failed_formula(c: Comparison) -> bool:
+    return c.what is ClaimKind.FORMULA and c.status == "failed"
 
 
 def claims_at(context: Context, points: ExplanationPoints) -> list[StepClaims]:
@@ -252,7 +263,7 @@ def wrong_formulas(context: Context) -> list[tuple[int, Comparison, Claim]]:
     case = context.case
     found: dict[int, tuple[int, Comparison, Claim]] = {}
     for place, c in enumerate(context.found):
-        if c.what is ClaimKind.FORMULA and c.status == "failed" and needs_explanation(c) and c.reference != MEANT:
+        if is_failed_formula(c) and needs_explanation(c) and c.reference != MEANT:
             claim = claim_of(case, c)
             if claim is not None:
                 found.setdefault(id(claim), (place, c, claim))

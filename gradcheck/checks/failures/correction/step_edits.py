@@ -21,9 +21,15 @@ from gradcheck.checks.failures.correction.formula_search import MAX_PARTS
 from gradcheck.checks.failures.correction.suggestion import MAX_SCOPES, Suggester, did_you_mean
 from gradcheck.checks.failures.correction.tidy_formula import has_constant_condition
 from gradcheck.checks.failures.explanation_points import ExplanationPoints
-from gradcheck.checks.failures.wrong_steps import claims_at, is_right_everywhere, scope_with_steps
-from gradcheck.checks.result import MEANT, Cause, Comparison
-from gradcheck.facts import Fact, fact
+from gradcheck.checks.failures.wrong_steps import (
+    blame_step,
+    claims_at,
+    is_failed_formula,
+    is_right_everywhere,
+    scope_with_steps,
+)
+from gradcheck.checks.result import MEANT
+from gradcheck.facts import Fact
 from gradcheck.language.case import Case, Claim
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.expr.nodes import Name
@@ -51,7 +57,7 @@ def blame_slips_in_steps(context: Context, points: ExplanationPoints, derived: D
     case = context.case
     if not case.let or case.is_expected_to_fail or not context.points.own.is_complete:
         return
-    failed = {(c.tensor, c.formula) for c in context.found if _fails(c) and c.consequence_of is None}
+    failed = {(c.tensor, c.formula) for c in context.found if is_failed_formula(c) and c.consequence_of is None}
     formulas = [(name, claim) for name, listed in case.formulas.items() for claim in listed]
     waiting = [(name, claim) for name, claim in formulas if (name, claim.text) in failed]
     if not waiting:
@@ -73,10 +79,6 @@ def _is_near(suggester: Suggester, formula: _Formula) -> bool:
     suggester.case = suggester.context.case
     found = suggester.suggestion(name, claim)
     return found is not None and found.kind == "did_you_mean"
-
-
-def _fails(c: Comparison) -> bool:
-    return c.what is ClaimKind.FORMULA and c.status == "failed"
 
 
 def _fix_step(
@@ -115,17 +117,11 @@ def _fix_step(
 
 def _report_step(context: Context, found: _FixedStep, using: Sequence[_Formula], claims: StepClaims) -> None:
     """Add the step against its intended text, as the formulas' cause."""
-    origin, step = fact("step", name=found.name), context.case.let[found.name]
-    known = {(name, claim.text) for name, claim in using}
-
-    def follows(c: Comparison) -> bool:
-        return _fails(c) and (c.tensor, c.formula) in known
-
-    context.amend(follows, lambda c: replace(c, consequence_of=origin))
-    what = fact("step_is_wrong", tensors=tuple(dict.fromkeys(name for name, _ in using)), missing=None, beside=())
+    step = context.case.let[found.name]
     lets = (context.case.let, found.case.let)
     got, want = (scope_with_steps(context.case, let, claims).array_of(Name(found.name)) for let in lets)
     subject = claims.subject(ClaimKind.FORMULA, found.name, step.place, formula=step.text)
     compared = claims.compare(got, want, replace(subject, reference=MEANT))
     suggested = did_you_mean(step.text, found.text, found.certainty)
-    context.found.append(replace(compared, cause=Cause(origin, what), diagnoses=(suggested,)))
+    formulas = [(name, claim.text) for name, claim in using]
+    blame_step(context, found.name, replace(compared, diagnoses=(suggested,)), formulas)
