@@ -86,7 +86,7 @@ class MarginTensor(Operators):
     __slots__ = ("is_truncated", "log", "tensor")
 
     def __init__(self, tensor: Any, log: MarginLog, is_truncated: bool = False) -> None:
-        """Take a tensor; `is_truncated` for integers that floats were truncated to."""
+        """Take a tensor; `is_truncated` for integers that were floats."""
         self.tensor, self.log, self.is_truncated = tensor, log, is_truncated
 
     @property

@@ -1,8 +1,8 @@
-"""Near equality: whether two arrays are equal but for rounding, as explanations of failures need to know.
+"""Near equality: whether two arrays are equal but for rounding.
 
-A claim is compared by `compare`, which says where and by how much two arrays differ. Explanations ask only
-whether they differ, by one of three tolerances: what rounding leaves (`rounding_tolerance`), the digits that a
-derivation keeps (`derivation_tolerance`), and what a comparison allowed (`tolerance_of`).
+A claim is compared by `compare`, which says where and by how much two arrays differ. Explanations need only whether
+they differ, by one of three tolerances: what rounding leaves (`rounding_tolerance`), what a derivation may lose
+(`derivation_tolerance`), and what a comparison allowed (`tolerance_of`).
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def nearly_equal(
 
 
 def rounding_tolerance(*dtypes: np.dtype, scale: float, margin: float = 1.0) -> Tolerance:
-    """Return the tolerance of two right computations, of the coarsest of some dtypes.
+    """Return the tolerance of right computations in the coarsest dtype.
 
     Args:
-        scale: the largest magnitude before terms cancel; what cancels is off by roundings of it.
-        margin: how many times as much is allowed.
+            scale: the largest magnitude before terms cancel; what cancels is off by roundings of it.
+            margin: how many times as much is allowed.
     """
     rtol = max(base(dtype).rtol for dtype in dtypes)
     floor = min(rtol, ROUNDINGS * max(map(epsilon, dtypes)))
@@ -50,7 +50,7 @@ def rounding_tolerance(*dtypes: np.dtype, scale: float, margin: float = 1.0) -> 
 
 
 def derivation_tolerance(want: np.ndarray) -> Tolerance:
-    """Return the tolerance of a formula: absolute, a part of the largest element; integers must be equal."""
+    """Return the absolute tolerance of a formula; integers must be equal."""
     part = DERIVATION[real_of(want.dtype).itemsize] if is_differentiable(want.dtype) else 0.0
     return Tolerance(0.0, part * largest_finite(want))
 

@@ -41,7 +41,8 @@ def examined(text: str, seed: int | None = None) -> Context:
 @pytest.mark.parametrize("text", [PRODUCT, LITERAL])
 def test_the_run_s_seed_changes_nothing(text: str) -> None:
     found = [
-        ExplanationPoints(context_of(text, seed=seed).points).seed_independent(speaking=True) for seed in (0, 1, 7)
+        ExplanationPoints(context_of(text, seed=seed).points).seed_independent(names_incoming=True)
+        for seed in (0, 1, 7)
     ]
     assert numbers(found[0]) == numbers(found[1]) == numbers(found[2])
 
@@ -69,7 +70,7 @@ def test_literals_differ_and_incoming_gradients_only_for_what_speaks_of_them() -
     assert points.generic.problem.inputs["x"].tolist() != [1.0, -2.0]
     seeds = [p.problem.seeds[0]["y"] for p in points.seed_independent()]
     assert all(seed is not None and seed.tolist() == [1.0, 1.0] for seed in seeds)
-    varied = points.seed_independent(speaking=True)[0].problem.seeds[0]["y"]
+    varied = points.seed_independent(names_incoming=True)[0].problem.seeds[0]["y"]
     assert varied is not None
     assert not np.array_equal(varied, [1.0, 1.0])
 
