@@ -174,7 +174,7 @@ def _uncomputable_in_reference(context: Context) -> UncomputablePart | None:
         return None
     if found.error.is_own_message:
         return found
-    error = TensorError(f"{reference.name} refuses {shortened_text(found.part)}", hint=found.error.hint)
+    error = TensorError(f"{reference.name} cannot compute {shortened_text(found.part)}", hint=found.error.hint)
     return replace(found, error=error)
 
 

@@ -48,10 +48,10 @@ class GraphRepair:
     reach: int
 
 
-def find_graph_repair(problem: Problem, entry: str, refused: Expr) -> GraphRepair | None:
+def find_graph_repair(problem: Problem, entry: str, failing: Expr) -> GraphRepair | None:
     """Return the edit with which the graph can be computed, None for none.
 
-    `refused` is the part of `entry` that fails. Of the edits that reach furthest, the cheapest ones are compared at
+    `failing` is the part of `entry` that fails. Of the edits that reach furthest, the cheapest ones are compared at
     other sizes.
     """
     case = problem.case
@@ -59,11 +59,11 @@ def find_graph_repair(problem: Problem, entry: str, refused: Expr) -> GraphRepai
     found: list[GraphRepair] = []
     is_large = sum(array.size for array in (*problem.inputs.values(), *problem.constants.values())) > _LARGE
     for name in names[names.index(entry) :: -1][: 1 if is_large else _ENTRIES]:
-        found += _entry_repairs(problem, name, refused if name == entry else None)
+        found += _entry_repairs(problem, name, failing if name == entry else None)
         if found and name != entry:
             break
-    if not is_large and is_op(refused, *PRODUCTS, "add", "sub", "mul", "div"):
-        found += _leaf_repairs(problem, refused)
+    if not is_large and is_op(failing, "matmul", "mm", "bmm", "mv", "add", "sub", "mul", "div", "linear"):
+        found += _leaf_repairs(problem, failing)
     reached = max((one.reach for one in found), default=0)
     found = [one for one in found if one.reach == reached > names.index(entry)]
     found.sort(key=lambda one: (one.cost, len(one.claim.text)))
@@ -71,20 +71,20 @@ def find_graph_repair(problem: Problem, entry: str, refused: Expr) -> GraphRepai
     return found[min(ranked)[1]] if ranked else None
 
 
-def _entry_repairs(problem: Problem, entry: str, refused: Expr | None) -> Iterator[GraphRepair]:
+def _entry_repairs(problem: Problem, entry: str, failing: Expr | None) -> Iterator[GraphRepair]:
     """Yield edits of one entry with which it can be computed."""
     case = problem.case
     pool = ExpressionPool(_names_above(problem, entry), {})
     root = pool.add(case.graph[entry].expr)
     if sum(1 for _ in case.graph[entry].expr.walk()) > MAX_PARTS:
         return
-    broken = None if refused is None else pool.add(refused)
+    broken = None if failing is None else pool.add(failing)
     tried, known = {root}, _used(case)
     reached = 0
     for path, part, parent in pool.positions(root):
         at = EditPosition(pool, NOTHING, part, None if parent < 0 else pool.exprs[parent])
         near = broken is not None and broken in (part, parent)
-        far = 0.0 if near else _ABOVE if refused is None else _ELSEWHERE
+        far = 0.0 if near else _ABOVE if failing is None else _ELSEWHERE
         for edit, cost in EDITS:
             for other in edit(at):
                 whole = pool.replace(root, path, other)
@@ -99,13 +99,13 @@ def _entry_repairs(problem: Problem, entry: str, refused: Expr | None) -> Iterat
                     yield GraphRepair(entry, claim, cost + far - forgotten, reach)
 
 
-def _leaf_repairs(problem: Problem, refused: Expr) -> Iterator[GraphRepair]:
+def _leaf_repairs(problem: Problem, failing: Expr) -> Iterator[GraphRepair]:
     """Yield other sizes of leaves in the failing part: exchanged, or renamed."""
     case = problem.case
     leaves = {**case.inputs, **case.constants}
     written = [value.expr for value in leaves.values() if value.expr is not None]
     known = dict.fromkeys(size for expr in written for size in _sizes(expr))
-    for name in free_names(refused):
+    for name in free_names(failing):
         made = leaves[name].expr if name in leaves else None
         sizes = _sizes(made) if made is not None else ()
         if made is None or not 0 < len(sizes) <= _MOST_SIZES:
@@ -120,7 +120,7 @@ def _leaf_repairs(problem: Problem, refused: Expr) -> Iterator[GraphRepair]:
                 continue
             if other != sizes and _count_computable(case, drawn.environment()) > len(case.graph):
                 repeated = len(set(other)) < len(set(sizes))
-                swapped = turned and not number and is_op(refused, *PRODUCTS)
+                swapped = turned and not number and is_op(failing, "matmul", "mm", "bmm", "linear")
                 cost = _TURNED_LEAF if swapped else _OTHER_LEAF + 0.5 * (repeated or bool(turned and not number))
                 yield GraphRepair(name, claim, cost, len(case.graph) + 1)
 
