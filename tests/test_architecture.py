@@ -121,7 +121,7 @@ def test_no_function_has_too_many_parameters() -> None:
 
 
 def test_files_stay_small() -> None:
-    long_files = [name_of(path) for path in MODULES if len(path.read_text(encoding="utf-8").splitlines()) > 365]
+    long_files = [name_of(path) for path in MODULES if len(path.read_text(encoding="utf-8").splitlines()) > 345]
     assert long_files == []
 
 

@@ -13,14 +13,14 @@ from tests.paths import ROOT
 PACKAGE = ROOT / "gradcheck"
 MODULES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
 #: Lines of the package, and of its largest room.
-MOST_LINES = 78_500
-MOST_LINES_OF_CHECKS = 25_000
+MOST_LINES = 83_700
+MOST_LINES_OF_CHECKS = 26_300
 #: Names that more than one module, or more than one class, has.
 MOST_SHARED_MODULE_NAMES = 20
 MOST_SHARED_CLASS_NAMES = 12
 #: A docstring's subject is a thing of the code.
 RIDDLES = ("What", "Those", "How", "Who", "The same", "Whether")
-MOST_RIDDLES = 100
+MOST_RIDDLES = 0
 LONGEST_FIRST_LINE = 72
 MOST_LONG_FIRST_LINES = 0
 #: Metaphors, moods and adverbs, as words of a name.

@@ -17,7 +17,7 @@ from gradcheck.language.expr.nodes import Literal
 from gradcheck.language.expr.traverse import free_names, ops_in, postorder
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import RANDOM_OPS
-from gradcheck.language.trial_draws import size_bounds, symbolic_sizes
+from gradcheck.language.trial_draws import symbolic_sizes
 
 #: Draws a problem of some sizes, with a structure or without, in an attempt; None for none.
 Draw: TypeAlias = Callable[[Mapping[str, int], Structure | None, int], Problem | None]

@@ -2,7 +2,7 @@
 
 A claim is compared by `compare`, which says where and by how much two arrays differ. Explanations need only whether
 they differ, by one of three tolerances: what rounding leaves (`rounding_tolerance`), what a derivation may lose
-(`derivation_tolerance`), and what a comparison allowed (`tolerance_of`).
+(`derivation_tolerance`), and what a comparison allowed (`Tolerance.of`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import is_differentiable, largest_finite, real_of, wide
 from gradcheck.checks.closeness.tolerance import ROUNDINGS, Tolerance, base, epsilon
-from gradcheck.checks.result import Comparison
 
 #: What a derivation may lose, relative to the largest element, by the bytes of a real number.
 DERIVATION = {8: 1e-8, 4: 1e-3, 2: 5e-2}
@@ -53,8 +52,3 @@ def derivation_tolerance(want: np.ndarray) -> Tolerance:
     """Return the absolute tolerance of a formula; integers must be equal."""
     part = DERIVATION[real_of(want.dtype).itemsize] if is_differentiable(want.dtype) else 0.0
     return Tolerance(0.0, part * largest_finite(want))
-
-
-def tolerance_of(c: Comparison) -> Tolerance:
-    """Return the tolerance by which a comparison was made."""
-    return Tolerance(c.rtol or 0.0, c.atol or 0.0)

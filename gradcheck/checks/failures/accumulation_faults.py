@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import islice
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.failures import fault_localization
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.fault_localization import Fault
@@ -17,6 +16,7 @@ from gradcheck.checks.result import Cause, WrongOperation
 from gradcheck.engines.base import Engine
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 
 
 def explain_accumulation(

@@ -153,7 +153,6 @@ class _BareGraphRecheck:
 
     def _can_receive(self, operation: Operation) -> bool:
         """Return whether leaves of the results' shapes receive these cotangents."""
-        gives: Callable[..., bool] = self.engine.accepts_seeds
         given = [
             (np.ones(shape, dtype), cotangent)
             for output, cotangent in zip(operation.application.outputs, operation.cotangents, strict=True)

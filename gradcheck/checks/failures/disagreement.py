@@ -9,7 +9,8 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
-from gradcheck.checks.closeness.nearly_equal import rounding_tolerance, tolerance_of
+from gradcheck.checks.closeness.nearly_equal import rounding_tolerance
+from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
@@ -55,7 +56,7 @@ class Disagreement:
         gap = np.abs(self.got - self.want).ravel()[self.indices]
         with np.errstate(all="ignore"):
             magnitude = np.abs(self.want[self.indices])
-            allowed = tolerance_of(self.comparison).allowed(magnitude, slack.ravel()[self.indices])
+            allowed = Tolerance.of(self.comparison).allowed(magnitude, slack.ravel()[self.indices])
             left = self.indices[~(gap <= allowed)]
         return replace(self, indices=left) if left.size else self
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.nearly_equal import nearly_equal, rounding_tolerance
 from gradcheck.checks.failures.composed_ops import op_parts
 from gradcheck.checks.failures.point_failures import PointFailures
@@ -15,6 +14,7 @@ from gradcheck.checks.failures.traversal_probe import BACKWARD_PASS, diagnose_sm
 from gradcheck.checks.result import Cause, Diagnosis, WrongOperation
 from gradcheck.engines.base import Engine, Evaluation, State
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 
 #: How often an engine runs again, and how many ops.
 _REPEATS, _OPS = 6, 20

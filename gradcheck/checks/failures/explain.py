@@ -46,6 +46,7 @@ from gradcheck.checks.result import Cause, Comparison, WrongOperation
 from gradcheck.engines.base import Engine
 from gradcheck.facts import fact
 from gradcheck.language.case import Claim
+from gradcheck.language.claim_kind import ClaimKind
 
 #: The formulas of one case that are diagnosed, and the points of the same sizes at which a diagnosis must hold.
 MAX_FORMULAS, _ELSEWHERE = 6, 6

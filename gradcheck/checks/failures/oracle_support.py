@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.closeness.nearly_equal import tolerance_of
+from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
@@ -25,7 +25,7 @@ def oracle_confirms(oracle: NumericGradient, c: Comparison) -> bool:
     claimed, other = (c.want_array, c.got_array) if c.reference == "case" else (c.got_array, c.want_array)
     if claimed is None or c.mask is None:
         return False
-    room = tolerance_of(c).allowed(np.abs(wide(claimed)))
+    room = Tolerance.of(c).allowed(np.abs(wide(claimed)))
     disputed = np.flatnonzero(c.mask)
     try:
         if not 0 < disputed.size <= MAX_FULL_ELEMENTS[oracle.method]:

@@ -13,9 +13,9 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.formulas import formula_allowance
-from gradcheck.checks.closeness.nearly_equal import nearly_equal, tolerance_of
+from gradcheck.checks.closeness.nearly_equal import nearly_equal
 from gradcheck.checks.closeness.rounding import capped_allowance
-from gradcheck.checks.closeness.tolerance import base
+from gradcheck.checks.closeness.tolerance import Tolerance, base
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.nearby_gradients import GraphNearbyGradients, gradients_of
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
@@ -26,6 +26,7 @@ from gradcheck.checks.scope import Scope
 from gradcheck.engines.double_precision import double_precision_problem
 from gradcheck.errors import DomainError, GradcheckError
 from gradcheck.facts import Fact, fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.expr.traverse import gradient_names
 from gradcheck.oracles.numeric.audit import is_refuted
 from gradcheck.oracles.numeric.numeric_gradient import numeric_gradient
@@ -91,7 +92,7 @@ def _holds_by(context: Context, point: Point, c: Comparison, name: str) -> bool:
         return False
     if want is None or got.shape != want.shape:
         return False
-    return nearly_equal(got, want, tolerance_of(c), point.conditioning.allowance(ClaimKind.GRADIENT, c.step, c.tensor))
+    return nearly_equal(got, want, Tolerance.of(c), point.conditioning.allowance(ClaimKind.GRADIENT, c.step, c.tensor))
 
 
 def _holds_for(context: Context, c: Comparison, name: str) -> bool:

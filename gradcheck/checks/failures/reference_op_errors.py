@@ -12,9 +12,9 @@ from functools import cache
 
 import numpy as np
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.operations import check_operations
-from gradcheck.checks.closeness.nearly_equal import nearly_equal, tolerance_of
+from gradcheck.checks.closeness.nearly_equal import nearly_equal
+from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
@@ -50,7 +50,7 @@ class ReferenceOpErrors:
         by_reference, by_core = (self._gradient(c, self._evaluated(names)) for names in (ops, frozenset[str]()))
         pairs = ((by_reference, c.want_array), (by_core, c.got_array))
         if any(
-            one is None or other is None or not nearly_equal(one, other, tolerance_of(c), slack) for one, other in pairs
+            one is None or other is None or not nearly_equal(one, other, Tolerance.of(c), slack) for one, other in pairs
         ):
             return None
         what = fact("by_ops_alone", ops=tuple(sorted(ops)), what=found[0].verdict and found[0].verdict["what"])

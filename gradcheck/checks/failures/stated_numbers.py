@@ -6,12 +6,12 @@ from decimal import Decimal
 
 import numpy as np
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.point_failures import MAX_DIAGNOSED, PointFailures, diagnose
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.base import Engine
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 
 #: The smallest array that is diagnosed: almost any mistake fits fewer numbers.
 _FEW = 3

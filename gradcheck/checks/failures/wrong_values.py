@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.nearly_equal import nearly_equal
 from gradcheck.checks.failures.composed_ops import op_parts
 from gradcheck.checks.failures.diagnosis.evidence import Evidence

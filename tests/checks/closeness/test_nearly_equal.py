@@ -10,7 +10,6 @@ from gradcheck.checks.closeness.nearly_equal import (
     derivation_tolerance,
     nearly_equal,
     rounding_tolerance,
-    tolerance_of,
 )
 from gradcheck.checks.closeness.tolerance import ROUNDINGS, Tolerance, base, epsilon
 from tests.reports.conftest import make_failed
@@ -75,4 +74,4 @@ def test_slack_is_added_for_each_element() -> None:
 
 def test_a_comparison_has_a_tolerance() -> None:
     c = make_failed([1.0], [2.0])
-    assert tolerance_of(c) == Tolerance(c.rtol or 0.0, c.atol or 0.0)
+    assert Tolerance.of(c) == Tolerance(c.rtol or 0.0, c.atol or 0.0)

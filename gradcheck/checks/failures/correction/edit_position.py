@@ -20,7 +20,7 @@ from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Liter
 TRANSPOSES = ("T", "mT", "t", "transpose")
 _RESHAPING = ("reshape", "view", "unsqueeze", "squeeze", "expand")
 #: Ops through which a factor or a sign of an operand is one of the result.
-_LINEAR = (*_PRODUCTS, *TRANSPOSES, *_RESHAPING, "neg", "sum", "mean", "diag")
+_LINEAR = ("mul", "div", "outer", *MATRIX_PRODUCTS, *TRANSPOSES, *_RESHAPING, "neg", "sum", "mean", "diag")
 #: The most names, sizes and terms that are tried.
 MOST_NAMES, MOST_SIZES, MOST_TERMS = 24, 16, 12
 #: The most functions and numbers of the graph that are tried as forgotten.

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.families import PRODUCTS
 from gradcheck.checks.failures.correction.edit_position import EditPosition, Operands
 from gradcheck.checks.failures.correction.expression_pool import BROKEN, ExpressionPool, is_op
 from gradcheck.checks.failures.correction.shape_edits import EDITS

@@ -7,7 +7,6 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
-from gradcheck.autograd.families import MATRIX_PRODUCTS, PRODUCTS
 from gradcheck.checks.failures.correction.edit_position import EditPosition
 from gradcheck.checks.failures.correction.edits import EditRule, toggle_keepdim, toggle_transpose
 from gradcheck.checks.failures.correction.expression_pool import is_op

@@ -15,8 +15,6 @@ from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess, Rule
 from gradcheck.engines.base import Application
 from gradcheck.facts import fact
 
-#: Products of matrices: a gradient is the cotangent times the other factor, in an order that matters.
-PRODUCTS = frozenset({"matmul", "mm", "bmm", "dot", "linear"})
 #: The most tensors of an op that are exchanged or changed.
 _MOST_TENSORS = 8
 
