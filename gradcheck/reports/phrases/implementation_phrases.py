@@ -8,7 +8,7 @@ from gradcheck.reports.phrases.phrase_table import add_phrases
 from gradcheck.reports.safe_text import truncate
 
 #: The ways to call code.
-_MANNERS = {
+MANNERS = {
     "backward_again": "in a second backward pass over the same graph",
     "called_in_between": "where it is called again between its forward and its backward",
     "only_input": "where {detail} alone gets a gradient",
@@ -36,7 +36,7 @@ _MOST_SHOWN = 100
 
 
 def _manner(found: Fact) -> str:
-    return _MANNERS[found["manner"]].format(detail=found["detail"])
+    return MANNERS[found["manner"]].format(detail=found["detail"])
 
 
 def _off(factor: float | None) -> str:
