@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
 from gradcheck.errors import UsageError
 from gradcheck.language.case import Loaded
+from gradcheck.safe_files import read_regular
 
 #: The configuration of a downloaded `.git` can name commands. These options run none: no hook,
 #: no file monitor, no transport helper, no external diff.
@@ -19,6 +22,8 @@ _ENVIRONMENT = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_
 _NAMES = ("--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "-z")
 #: Seconds for a call of git, which may block on a named pipe in place of a file such as .gitignore.
 _MOST_SECONDS = 60.0
+#: Bytes of an index that are read: those of a repository of millions of files.
+_MOST_BYTES = 2**30
 _SLOW = "it may wait for a named pipe, or search a large core.worktree; see git config --show-origin --list"
 _HINT = "a clone that is not whole lacks it: in a workflow, fetch-depth: 0"
 
@@ -44,10 +49,34 @@ def _changed(revision: str) -> set[str]:
     commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", about=revision)
     since = _git("merge-base", commit.strip(), "HEAD", about=revision).strip()
     # `core.worktree` may lead to a folder with a .git of its own: git would find other filters there than are listed.
-    safe = own | _without_filters(own)
-    differ = _git("-C", str(top), "diff", *_NAMES, since, "--", variables=safe)
-    new = _git("-C", str(top), "ls-files", "--others", "--exclude-standard", "-z", variables=safe)
+    with _copied_index(own) as index:
+        safe = own | index | _without_filters(own)
+        differ = _git("-C", str(top), "diff", *_NAMES, since, "--", variables=safe)
+        new = _git("-C", str(top), "ls-files", "--others", "--exclude-standard", "-z", variables=safe)
     return {os.path.realpath(top / name) for text in (differ, new) for name in text.split("\0") if name}
+
+
+@contextmanager
+def _copied_index(own: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Return variables with which git reads a copy of the index of the repository that `own` names, and writes none.
+
+    `git diff` refreshes an index in which files have another time only, also one that a link, or a `.git` that is a
+    file, leads to. The copy has the time of the index, by which git knows what may have changed since, and is locked.
+    Raises UsageError where the index cannot be read.
+    """
+    file = _git("rev-parse", "--git-path", "index", variables=own).rstrip("\n")
+    with tempfile.TemporaryDirectory(prefix="gradcheck-") as folder:
+        copy = Path(folder, "index")
+        copy.with_name("index.lock").touch()
+        try:
+            known = os.stat(file)
+            copy.write_bytes(read_regular(file, _MOST_BYTES))
+            os.utime(copy, ns=(known.st_atime_ns, known.st_mtime_ns))
+        except FileNotFoundError:
+            pass  # a repository into which nothing was added yet
+        except OSError as error:
+            raise UsageError(f"--changed-since: cannot read the index '{file}': {error.strerror}") from error
+        yield {"GIT_INDEX_FILE": os.fspath(copy)}
 
 
 def _without_filters(own: Mapping[str, str]) -> dict[str, str]:

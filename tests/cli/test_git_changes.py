@@ -130,6 +130,19 @@ def test_the_repository_of_another_work_tree_runs_nothing(repository: Path, grad
     assert not (repository / "ran").exists()
 
 
+def test_the_index_of_another_repository_is_not_written(repository: Path, gradcheck: Any) -> None:
+    """Git refreshes an index in which two or more unchanged files have another time, and follows a link to it."""
+    shutil.copytree(repository, repository / "elsewhere")
+    theirs, ours = (top / ".git" / "index" for top in (repository / "elsewhere", repository))
+    ours.unlink()
+    ours.symlink_to(theirs)
+    before = theirs.stat().st_ino, theirs.read_bytes()
+    for name in ("old", "other"):
+        os.utime(repository / "sub" / "cases" / f"{name}.yaml", (0, 0))
+    assert listed(gradcheck, "--changed-since", "HEAD") == []
+    assert (theirs.stat().st_ino, theirs.read_bytes()) == before
+
+
 def test_a_linked_work_tree_has_its_own_changes(
     repository: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
