@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any, TypeAlias
 
 from gradcheck.errors import InvalidCase, Place
@@ -12,7 +13,7 @@ from gradcheck.language.loader import model
 from gradcheck.language.loader.circular_formulas import CircularityChecker
 from gradcheck.language.loader.expression_reader import ExpressionReader
 from gradcheck.language.loader.implementation_reader import ImplementationReader
-from gradcheck.language.loader.name_scope import NameScope
+from gradcheck.language.loader.name_scope import MOST_COMPARED, NameScope, TooManyErrors
 from gradcheck.language.loader.symbolic_shapes import SymbolicShapes
 from gradcheck.language.loader.validate import ValidationResult, check, is_misplaced
 from gradcheck.language.loader.value_reader import ValueReader, read_tolerances
@@ -31,9 +32,29 @@ def build_case(document: Document, file: str, name: str, limits: Limits) -> tupl
     checked = check(document)
     if not isinstance(document.data, dict):
         return None, checked.errors
-    reader = _CaseReader(document, checked, limits)
-    case = reader.case(file, checked.model.name or name)
+    try:
+        case = _CaseReader(document, checked, limits).case(file, checked.model.name or name)
+    except TooManyErrors:
+        return None, checked.errors
     return (None if checked.errors else case), checked.errors
+
+
+@dataclass(frozen=True, slots=True)
+class _NamesAbove(Collection[str]):
+    """The leaves and the graph's tensors before a position, without a set."""
+
+    leaves: Collection[str]
+    order: Mapping[str, int]
+    at: int
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.leaves or self.order.get(name, self.at) < self.at  # type: ignore[call-overload]
+
+    def __iter__(self) -> Iterator[str]:
+        return chain(self.leaves, islice(self.order, self.at))
+
+    def __len__(self) -> int:
+        return len(self.leaves) + self.at
 
 
 class _CaseReader:
@@ -54,10 +75,12 @@ class _CaseReader:
         self.tensors = {*self.leaves, *said.graph}
         self.known = {*self.tensors, *said.let}
 
-    def _known_above(self) -> dict[str, set[str]]:
+    def _known_above(self) -> dict[str, Collection[str]]:
         """Map each entry that has implementations to the names that it may use."""
-        entries = {name: at for at, name in enumerate(self.model.graph) if name in self.model.implementations}
-        return {name: {*self.leaves, *islice(self.model.graph, at)} for name, at in entries.items()}
+        order = {name: at for at, name in enumerate(self.model.graph)}
+        return {
+            name: _NamesAbove(self.leaves, order, order[name]) for name in self.model.implementations if name in order
+        }
 
     def _refuse_misplaced(self) -> None:
         """Report keys of the case that are indented into a section."""
@@ -254,7 +277,8 @@ class _CaseReader:
         for word, (low, high) in said.dims.items():
             path = ("generalize", "dims", word)
             if word not in self.sizes and word not in self.scope.possibly_defined:
-                hint = did_you_mean(word, self.sizes, "symbolic sizes are those of `dims` and the words in `shapes`")
+                otherwise = "symbolic sizes are those of `dims` and the words in `shapes`"
+                hint = did_you_mean(word, islice(self.sizes, MOST_COMPARED), otherwise)
                 self.scope.add_error(f"the size '{word}' is unknown", path, hint, key=True)
             if low > high:
                 self.scope.add_error(f"the lowest size {low} is above the highest, {high}", path)

@@ -150,7 +150,7 @@ class _Site(NamedTuple):
         scope = self.scope
         if name in scope.missing:
             return
-        if len(scope.errors) >= MOST_HINTS:
+        if len(scope.errors) + len(scope.missing) >= MOST_HINTS:
             scope.add_error(f"the name '{name}' is unknown", place)
             return
         visible = self._visible(names)

@@ -25,6 +25,8 @@ SECTION_KINDS = {
 }
 #: Hints cost more than errors: the most errors with a hint, and the most names compared for one.
 MOST_HINTS, MOST_COMPARED = 50, 500
+#: The most errors of a case; each searches the file's text for its place.
+MOST_ERRORS = 1000
 #: YAML's words, as expressions spell them.
 _WRITTEN = {"true": "True", "false": "False", "null": "None", "yes": "True", "no": "False", "nil": "None"}
 #: Example sizes in hints.
@@ -34,9 +36,16 @@ _OF_TENSOR = re.compile(r"(?:dL_d|dloss_d|d_|d|grad_|grad|g_|delta_|delta)(\w+)|
 _PART = re.compile(r"(\w+)\[\d{1,4}\]")
 
 
+class TooManyErrors(Exception):
+    """Ends the reading of a case that has `MOST_ERRORS` errors."""
+
+
 @dataclass(slots=True)
 class NameScope:
-    """All names of one case; mistakes in their use become `errors`."""
+    """All names of one case; mistakes in their use become `errors`.
+
+    Raises TooManyErrors at `MOST_ERRORS` of them.
+    """
 
     document: Document
     errors: list[InvalidCase]
@@ -53,7 +62,13 @@ class NameScope:
         """Add an error at a place, or at the value (`key`: the key) of a path."""
         if not isinstance(at, Place):
             at = self.document.key_place(at) if key else self.document.place(at)
-        self.errors.append(InvalidCase(message, place=at, hint=hint))
+        self.append_error(InvalidCase(message, place=at, hint=hint))
+
+    def append_error(self, error: InvalidCase) -> None:
+        """Add an error that has its place."""
+        self.errors.append(error)
+        if len(self.errors) >= MOST_ERRORS:
+            raise TooManyErrors
 
     def define(self, section: str, names: Iterable[str]) -> None:
         """Add the names of a section; a name that is taken keeps its section."""
@@ -103,9 +118,9 @@ class NameScope:
     def add_missing_size(self, name: str, place: Place) -> None:
         """Report an undefined size; all of them share one error."""
         self.missing.setdefault(name, place)
-        names = list(self.missing)
-        if len(names) > len(_SIZES):
+        if len(self.missing) > len(_SIZES):
             return
+        names = list(self.missing)
         entries = ", ".join(f"{name}: {size}" for name, size in zip(names, _SIZES, strict=False))
         many = len(names) > 1
         listed = f"{', '.join(names[:-1])} and {names[-1]}" if many else f"'{names[0]}'"
@@ -113,7 +128,7 @@ class NameScope:
         hint = f"sizes go under dims: {entries}" if self.sizes else f"sizes go under dims, as in dims: {{{entries}}}"
         if self._missing_sizes_error is None:
             self._missing_sizes_error = InvalidCase(message, place=place)
-            self.errors.append(self._missing_sizes_error)
+            self.append_error(self._missing_sizes_error)
         self._missing_sizes_error.message, self._missing_sizes_error.hint = message, hint
 
     def suggestion(self, name: str, known: Collection[str]) -> str:

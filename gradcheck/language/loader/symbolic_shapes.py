@@ -34,7 +34,7 @@ class SymbolicShapes:
             shape = self._read(name, data)
             if shape is not None:
                 self.shapes[name] = shape
-                self.symbols |= _words(shape) - set(self.dims)
+                self.symbols |= {word for word in _words(shape) if word not in self.dims}
 
     def _read(self, name: str, data: Any) -> Shape | None:
         if not self.scope.check_reference(("shapes", name), ("inputs", "constants"), "the tensor"):

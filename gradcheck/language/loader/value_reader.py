@@ -40,7 +40,7 @@ class ValueReader:
                 return self._read_mapping(path, data, names, leaf, random)
             return self._read_bare(path, data, names, leaf, random, "")
         except InvalidCase as error:
-            self.expressions.scope.errors.append(error)
+            self.expressions.scope.append_error(error)
             return None
 
     def _read_bare(self, path: Path, data: Any, names: Names, leaf: bool, random: bool, dtype: str) -> Value | None:

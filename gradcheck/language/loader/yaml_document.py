@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, cast
@@ -33,6 +34,10 @@ class PositionTree:
 
 
 PositionNode: TypeAlias = "Mark | PositionTree"
+
+
+#: The end of an entry in YAML's flow style.
+_FLOW_END = re.compile(r"\s*[,}\]]")
 
 
 class Broken:
@@ -87,7 +92,7 @@ class Document:
 
     def locate(self, path: Path, text: str, offset: int) -> Place:
         """Return the place of character `offset` of `text`, the value at `path`."""
-        mark, start = self._mark(path), self.text_place(path)
+        mark, start = self._mark(path), self.text_place(path)  # lines are counted from here, not from the top
         begin = mark.index + (start.column - mark.column - 1)
         if self.text.startswith(text, begin):
             return Place(start.file, start.line, start.column + offset)
@@ -98,16 +103,18 @@ class Document:
             ahead -= not self.text[begin].isspace()
             begin += 1
         line_start = self.text.rfind("\n", 0, begin) + 1
-        return Place(self.file, self.first + self.text.count("\n", 0, begin), begin - line_start + 1)
+        line = mark.line + self.text.count("\n", mark.index, begin)
+        return Place(self.file, self.first + line, begin - line_start + 1)
 
     def lines_of(self, path: Path, text: str) -> list[str]:
         """Return the lines of the text at `path`, the first from its beginning."""
-        left, lines = len("".join(text.split())), []
-        for line in self.text[self._mark(path).index :].split("\n"):
-            if left <= 0:
-                break
+        left, lines, begin = len("".join(text.split())), [], self._mark(path).index
+        while left > 0 and begin <= len(self.text):
+            end = self.text.find("\n", begin)
+            line = self.text[begin:] if end < 0 else self.text[begin:end]
             lines.append(line)
             left -= len("".join(line.split()))
+            begin += len(line) + 1
         return lines or [text]
 
     def is_verbatim(self, path: Path, text: str) -> bool:
@@ -118,7 +125,7 @@ class Document:
     def is_cut(self, path: Path, text: str) -> bool:
         """Return whether a comma of YAML's flow style ends the value at `path`."""
         mark = self._mark(path)
-        return self.text[mark.index + len(text) :].lstrip()[:1] in (",", "}", "]") and self.is_verbatim(path, text)
+        return _FLOW_END.match(self.text, mark.index + len(text)) is not None and self.is_verbatim(path, text)
 
     def _at(self, mark: Mark) -> Place:
         return Place(self.file, mark.line + self.first, mark.column + 1)

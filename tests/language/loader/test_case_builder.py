@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from gradcheck.errors import Place
 from gradcheck.language.case import ExpectedFailure, Generalize, StatedTolerance
 from gradcheck.language.expr.printer import to_text
+from gradcheck.language.loader import load_text
 from tests.language.loader.cases import VALID, one, with_x, wrong
 
 CHAIN = """\
@@ -137,3 +140,29 @@ def test_a_section_that_was_probably_meant_is_not_missed() -> None:
     messages = [message for message, _ in wrong("input: {x: 1}\ngraph: {y: x}\n")]
     assert "unknown key 'input'" in messages
     assert "a case needs 'inputs'" not in messages
+
+
+def test_a_case_of_very_many_errors_is_read_no_further() -> None:
+    lines = ["inputs: {x: [1, 2]}", "graph:", *(f"  y{i}: x\n    * q{i}" for i in range(1200))]
+    cases, errors = load_text("\n".join(lines), "f.yaml")
+    assert not cases
+    assert errors[0].place == Place("f.yaml", 4, 7)
+    assert str(errors[-1]) == "f.yaml: and 900 more errors in this file"
+
+
+@pytest.mark.parametrize("section", ["implementations", "let"])
+def test_memory_is_in_proportion_to_the_entries(section: str) -> None:
+    """Not to their square: ten megabytes of a file would take more than there is."""
+    count = 1500
+    lines = ["inputs: {x: [1, 2]}", "graph:", *(f"  y{i}: x * {i}" for i in range(count)), f"{section}:"]
+    lines += [f"  y{i}: a.py:f" for i in range(count)] if section == "implementations" else ["  d0: grad(y0)"]
+    lines += [f"  d{i}: d{i - 1} + grad(y{i})" for i in range(1, count)] if section == "let" else []
+    text = "\n".join([*lines, *(["formulas: {x: d9}"] if section == "let" else [])])
+    tracemalloc.start()
+    try:
+        cases, _ = load_text(text, "f.yaml")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert cases
+    assert peak < 25e6

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.language.loader import load_text
+from gradcheck.language.expr.parser import parse
+from gradcheck.language.loader import circular_formulas, load_text
 from tests.language.loader.cases import one
 
 CASE = """\
@@ -46,3 +47,31 @@ def test_others_may_be_spoken_of(tensor: str, formula: str) -> None:
 def test_in_lists_and_in_wrong_formulas_too() -> None:
     text = CASE.format(tensor="x", formula="[u * grad(h), 2 * grad(x)]") + "wrong_formulas: {u: grad(u)}\n"
     assert [error.place.line for error in load_text(text, "f.yaml")[1]] == [6, 7]
+
+
+def chain(length: int) -> str:
+    """A graph of many tensors, steps of a derivation that speak of one more gradient each, and a formula for each."""
+    lines = ["inputs: {x: [1, 2]}", "graph:", *(f"  y{i}: x * {i}" for i in range(length)), "let:", "  d0: grad(y0)"]
+    lines += [f"  d{i}: d{i - 1} + grad(y{i})" for i in range(1, length)]
+    return "\n".join([*lines, "formulas:", *(f"  y{i}: d{i - 1}" for i in range(1, length))])
+
+
+def test_steps_are_followed_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    (case,), errors = load_text(chain(20), "f.yaml")
+    assert len(case.formulas) == 19
+    assert not errors
+    monkeypatch.setattr(circular_formulas, "_MOST_STEPS", 20)
+    cases, errors = load_text(chain(20), "f.yaml")
+    assert not cases
+    assert str(errors[0]) == (
+        "f.yaml:49:7: the steps of the derivations are too many to be followed;"
+        " use fewer steps in `let`, or put the formulas into several cases"
+    )
+
+
+def test_the_graph_is_read_once_for_all_hints(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(circular_formulas, "parse", lambda text: read.append(text) or parse(text))
+    lines = ["inputs: {x: [1, 2]}", "graph:", *(f"  y{i}: x * {i}" for i in range(30)), "formulas:"]
+    _, errors = load_text("\n".join([*lines, *(f"  y{i}: grad(y{i})" for i in range(30))]), "f.yaml")
+    assert len(errors) == len(read) == 30

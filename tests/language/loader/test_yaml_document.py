@@ -81,3 +81,15 @@ def test_values_in_words(value: object, text: str) -> None:
 
 def test_a_text_is_cut_to_so_many_characters() -> None:
     assert (shorten("abcd", 4), shorten("abcde", 4)) == ("abcd", "abc…")
+
+
+@pytest.mark.parametrize(("text", "is_cut"), [("{a: sum(x, 0)}", True), ("{a: sum(x }", True), ("a: sum(x\n", False)])
+def test_a_comma_or_a_bracket_ends_a_value_of_flow_style(text: str, is_cut: bool) -> None:
+    assert document(text).is_cut(("a",), "sum(x") is is_cut
+
+
+def test_lines_of_a_text() -> None:
+    found = document(TEXT)
+    assert found.lines_of(("d",), "three four") == [">-", "  three", "  four"]
+    assert found.lines_of(("a", "b", 0), "1") == ["1, 'x + y']}"]
+    assert document("a: b").lines_of(("a",), "b") == ["b"]
