@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,12 @@ from gradcheck.errors import Place, UsageError
 from gradcheck.language.suggest import did_you_mean
 from gradcheck.safe_files import read_regular
 
-#: The most bytes of a file of settings.
-_MOST_BYTES = 10_000_000
+#: The most bytes of a file of settings, some of which tomllib reads in quadratic time.
+_MOST_BYTES = 1_000_000
+#: A key of many parts, which tomllib reads in quadratic time.
+_LONG_KEY = re.compile(r"""(?<![\w.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
+#: A key at the beginning of a line, in quotes or without.
+_KEY = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=]+))\s*=""")
 #: The keys of overrides: all that concern one case alone.
 OVERRIDABLE = (
     *("engine", "reference", "dtype", "rtol", "atol", "seed", "trials"),
@@ -182,6 +186,7 @@ class _SettingsFile:
         self.path, self.name, self.is_gradcheck_toml = path, os.path.relpath(path), path.name == "gradcheck.toml"
         try:
             self.text = read_regular(path, _MOST_BYTES).decode("utf-8")
+            self._refuse_long_keys()
             data = tomllib.loads(self.text)
         except OSError as error:
             raise UsageError(f"{self.name}: cannot be read: {error.strerror}") from error
@@ -200,6 +205,12 @@ class _SettingsFile:
         self.section: Any = (
             data if self.is_gradcheck_toml else tool.get("gradcheck") if isinstance(tool, dict) else None
         )
+
+    def _refuse_long_keys(self) -> None:
+        """Raise UsageError for a key of more than 100 parts."""
+        if found := _LONG_KEY.search(self.text):
+            line = self.text.count("\n", 0, found.start()) + 1
+            raise UsageError(f"{Place(self.name, line, 1)}: a key of more than 100 parts, which cannot be read")
 
     def read(self) -> Configuration:
         if not isinstance(self.section, dict):
@@ -237,19 +248,27 @@ class _SettingsFile:
         return found
 
     def _place(self, key: str, override: int = -1) -> Place:
-        """Return where a key, or a table of overrides, stands."""
-        inside, seen = self.is_gradcheck_toml, -1
+        """Return the place of a key, or of a table of overrides without one."""
+        return self._key_places.get((override, key), Place(self.name))
+
+    @cached_property
+    def _key_places(self) -> dict[tuple[int, str], Place]:
+        """The places of keys, by the number of their overrides (-1: none)."""
+        found: dict[tuple[int, str], Place] = {}
+        inside: int | None = -1 if self.is_gradcheck_toml else None
+        seen = 0
         for number, line in enumerate(self.text.splitlines(), 1):
-            column = 1 + len(line) - len(line.lstrip())
+            place = Place(self.name, number, 1 + len(line) - len(line.lstrip()))
             if header := re.match(r"\s*\[+([^\[\]=]*)\]", line):
                 name = re.sub(r"[\s\"']", "", header[1]).removeprefix("tool.gradcheck.")
-                seen += name == _OVERRIDES
-                inside = seen == override and (name == _OVERRIDES if override >= 0 else name == "tool.gradcheck")
-                if (inside and not key) or (name == key == _OVERRIDES):
-                    return Place(self.name, number, column)
-            elif inside and key and re.match(rf"""\s*(["']?){re.escape(key)}\1\s*=""", line):
-                return Place(self.name, number, column)
-        return Place(self.name)
+                inside = -1 if name == "tool.gradcheck" else None
+                if name == _OVERRIDES:
+                    inside, seen = seen, seen + 1
+                    found.setdefault((-1, _OVERRIDES), place)
+                    found[inside, ""] = place
+            elif inside is not None and (key := _KEY.match(line)):
+                found.setdefault((inside, key[1] or key[2] or key[3] or ""), place)
+        return found
 
     def _paths(self, value: Any, place: Place) -> tuple[str, ...]:
         """Return paths relative to the working directory, from those in the file."""

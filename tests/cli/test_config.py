@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -248,3 +249,29 @@ def test_mistakes_in_overrides_are_told(folder: Path, text: str, message: str) -
     with pytest.raises(UsageError) as caught:
         load_configuration()
     assert str(caught.value).startswith(message)
+
+
+def test_overrides_are_looked_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for each key of each of them, which would take time in proportion to the square of their number."""
+    table = '[[tool.gradcheck.overrides]]\npaths = ["a"]\n'
+    write(folder, f"[tool.gradcheck]\nseed = 2\n{(table + 'seed = 1' + chr(10)) * 200}{table}odd = 1\n")
+    looked: list[str] = []
+    match = re.match
+
+    def counted(pattern: str, text: str) -> re.Match[str] | None:
+        looked.append(text)
+        return match(pattern, text)
+
+    monkeypatch.setattr(re, "match", counted)
+    with pytest.raises(UsageError) as raised:
+        load_configuration()
+    assert str(raised.value).startswith("pyproject.toml:605:1: unknown key 'odd'")
+    assert len(looked) < 2 * 605
+
+
+@pytest.mark.parametrize("key", ["a" + ".a" * 150, "[a" + " . 'a'" * 150 + "]\nb", '"a"' + '."a"' * 150])
+def test_a_key_of_very_many_parts_is_refused(folder: Path, key: str) -> None:
+    write(folder, f"x = 1\n{key} = 1\n")
+    with pytest.raises(UsageError) as raised:
+        load_configuration()
+    assert str(raised.value) == "pyproject.toml:2:1: a key of more than 100 parts, which cannot be read"
