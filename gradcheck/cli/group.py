@@ -183,9 +183,9 @@ def _refuse(error: click.ClickException) -> int:
 
 def _crash(error: Exception, arguments: Sequence[str]) -> int:
     if _is_verbose(arguments):
-        import traceback  # here, since few commands crash
+        from gradcheck.tracebacks import format_traceback  # here, since few commands crash
 
-        write_stderr(*plain_lines("".join(traceback.format_exception(error))))
+        write_stderr(*plain_lines(format_traceback(error)))
     text = " ".join(exception_text(error).split())
     write_stderr(f"gradcheck {__version__} crashed, which is its own fault: {type(error).__name__}: {text[:500]}")
     write_stderr("Please report it to its issue tracker, with the case and the traceback that -v shows.")

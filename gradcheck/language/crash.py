@@ -25,12 +25,12 @@ def crash_at(error: Exception, place: Place, doing: str = "reading this case") -
         found = Crash(f"ran out of memory while {doing}", place=place, hint="make its tensors smaller")
         found.kind = "memory"
         return found
-    import traceback  # here, since few files crash
+    from gradcheck.tracebacks import format_traceback  # here, since few files crash
 
     said = " ".join(str(error).split())[:200]
     message = f"gradcheck crashed while {doing}: {type(error).__name__}{': ' * bool(said)}{said} ({_innermost(error)})"
     found = Crash(message, place=place, hint="this is a bug in gradcheck: please report it, with the file")
-    found.details = "".join(traceback.format_exception(error, limit=-_MAX_FRAMES))
+    found.details = format_traceback(error, _MAX_FRAMES)
     return found
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 from gradcheck.checks.result import CaseResult, Reproduction
+from gradcheck.tracebacks import frames_of
 
 #: The most characters of Python that are shown.
 _MOST_SHOWN = 6000
@@ -32,7 +32,7 @@ class CheckFailed(AssertionError):
 
     def _render_traceback_(self) -> list[str]:
         """Return IPython's lines: the call, and in a terminal the report."""
-        called = next((frame.line for frame in traceback.extract_tb(self.__traceback__)[1:] if frame.line), "")
+        called = next((frame.line for frame in frames_of(self)[1:] if frame.line), "")
         lines = str(self).rstrip().splitlines()
         if not hasattr(sys.modules["IPython"].get_ipython(), "kernel"):
             return [f"{type(self).__name__}: {called}", *lines]

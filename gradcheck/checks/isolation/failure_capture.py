@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import traceback
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ from gradcheck.checks.result import Failure
 from gradcheck.errors import Place, exception_text
 from gradcheck.facts import Fact, fact
 from gradcheck.forks import end_fork
+from gradcheck.tracebacks import format_traceback
 
 #: The frames kept of a traceback, from its end.
 _FRAMES = 20
@@ -40,7 +40,7 @@ def failure_of(error: BaseException, place: Place | None = None) -> Failure:
     if isinstance(error, MemoryError):
         gc.collect()
         return Failure("memory", fact("ran_out_of_memory", text=exception_text(error)), at)
-    details = "".join(traceback.format_exception(error, limit=-_FRAMES))  # for a bug report
+    details = format_traceback(error, _FRAMES)  # for a bug report
     return Failure("crash", crash_of(error), at, "this is a bug in an engine or in gradcheck", details)
 
 

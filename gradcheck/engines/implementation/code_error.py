@@ -10,6 +10,7 @@ from pathlib import Path
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line
 from gradcheck.engines.user_modules import is_installed_file
 from gradcheck.errors import GradcheckError, TensorError
+from gradcheck.tracebacks import frames_of
 
 #: Files whose frames are removed.
 _OURS = str(Path(__file__).parents[2])
@@ -31,7 +32,7 @@ def _is_foreign(file: str) -> bool:
 
 def as_code_error(what: str, error: BaseException) -> CodeError:
     """Return the exception as a CodeError that names the code and the line."""
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = frames_of(error)
     own = [
         one for one in frames if not (one.filename.startswith((_OURS, "<frozen")) or is_installed_file(one.filename))
     ]

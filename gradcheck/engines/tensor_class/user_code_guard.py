@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import io
-import linecache
 import re
 import traceback
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from gradcheck.engines.base import Evaluation
 from gradcheck.errors import GradcheckError, TensorError, Unsupported, exception_text
 from gradcheck.forks import end_fork
 from gradcheck.language.case import Case, Step
+from gradcheck.tracebacks import source_line
 
 
 class EngineError(TensorError):
@@ -80,7 +80,7 @@ def is_deliberate(error: BaseException) -> bool:
     if not frames:
         return False
     frame, number = frames[-1]
-    line = linecache.getline(frame.f_code.co_filename, number, frame.f_globals).lstrip()
+    line = source_line(frame, number).lstrip()
     own = not str(frame.f_globals.get("__name__", "")).startswith(("numpy", "gradcheck.engines."))
     return own and (isinstance(error, AssertionError) or _RAISES.search(line) is not None)
 
