@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from gradcheck.cache.cache_folder import open_cache
@@ -22,10 +23,16 @@ _FORMAT = 1
 _SIGNED = 16
 #: Seconds to wait for another run's write.
 _PATIENCE = 2.0
+#: The most seconds of one use: a file made on purpose can keep SQLite busy for ever.
+_MOST_SECONDS = 30.0
+#: The steps of SQLite's machine between two readings of the clock.
+_STEPS = 100_000
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB, used INTEGER)",
     "CREATE INDEX IF NOT EXISTS by_use ON entries (used)",
 )
+#: The schema of an own file, as SQLite stores it. A view or a trigger would be a foreign program.
+_SCHEMA = frozenset(statement.replace(" IF NOT EXISTS", "") for statement in _TABLES)
 
 
 #: The suffixes of files that SQLite opens beside its own.
@@ -42,16 +49,18 @@ class SignedStore:
     def __init__(self, folder: Path, secret: bytes, most: int = MAX_BYTES) -> None:
         name = blake2b(f"entries {_FORMAT}".encode(), key=secret, digest_size=8).hexdigest()
         self.file, self._secret, self._most = folder / f"results-{name}.sqlite", secret, most
+        self._most_of_entry = int(most * MAX_ENTRY_SHARE)
 
     def read(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """Return the entries under these keys."""
         found: dict[bytes, bytes] = {}
         if not self._is_own_file():
             return found
-        with self._open() as connection:
+        asked = "SELECT value FROM entries WHERE key = ? AND length(value) <= ?"
+        with self._ending_errors(), self._open() as connection:
             connection.execute("BEGIN")
             for key in keys:
-                row = connection.execute("SELECT value FROM entries WHERE key = ?", (key,)).fetchone()
+                row = connection.execute(asked, (key, self._most_of_entry + _SIGNED)).fetchone()
                 value = None if row is None else self._verify(key, row[0])
                 if value is not None:
                     found[key] = value
@@ -61,7 +70,7 @@ class SignedStore:
         """Return the keys that have an entry, without verifying it."""
         found: list[bytes] = []
         if self._is_own_file():
-            with self._open() as connection:
+            with self._ending_errors(), self._open() as connection:
                 connection.execute("BEGIN")
                 asked = "SELECT 1 FROM entries WHERE key = ?"
                 found += [key for key in keys if connection.execute(asked, (key,)).fetchone()]
@@ -69,11 +78,10 @@ class SignedStore:
 
     def write(self, new: Mapping[bytes, bytes], used: Iterable[bytes] = ()) -> None:
         """Write all new entries, or none; mark the `used` ones as recent."""
-        most = int(self._most * MAX_ENTRY_SHARE)
-        rows = [(key, self._sign(key, value)) for key, value in new.items() if len(value) <= most]
+        rows = [(key, self._sign(key, value)) for key, value in new.items() if len(value) <= self._most_of_entry]
         if not self._is_own_file(create=True):
             return
-        with suppress(OSError), self._open() as connection:
+        with suppress(OSError), self._ending_errors(), self._open() as connection:
             connection.execute("PRAGMA synchronous = OFF")  # losses after a crash are detected
             connection.execute("BEGIN IMMEDIATE")
             for statement in _TABLES:
@@ -104,7 +112,7 @@ class SignedStore:
     def _trim(self, connection: sqlite3.Connection) -> None:
         """Drop an eighth of the entries at a time, while the file is too large."""
         while self._size(connection) > self._most:
-            ((count,),) = connection.execute("SELECT count(*) FROM entries")
+            ((count,),) = connection.execute("SELECT count(used) FROM entries")  # count(*) looks at no clock
             if not count:
                 return
             oldest = "SELECT key FROM entries ORDER BY used, rowid LIMIT ?"
@@ -117,18 +125,30 @@ class SignedStore:
         return int((pages - free) * size)
 
     @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        """Open the database; errors inside end there. A broken file is removed."""
+    def _ending_errors(self) -> Iterator[None]:
+        """End errors of SQLite inside; remove a foreign or broken file."""
         import sqlite3  # here, since only a cache needs it
 
         try:
-            with closing(sqlite3.connect(self.file, timeout=_PATIENCE, isolation_level=None)) as connection:
-                connection.execute("PRAGMA trusted_schema = OFF")
-                yield connection
+            yield
         except sqlite3.Error as error:
             if type(error) is sqlite3.DatabaseError:  # not for a full disk, a foreign folder, or another run
                 with suppress(OSError):
                     self.file.unlink()
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """Raises sqlite3.Error, DatabaseError for a file that was not made here."""
+        import sqlite3
+
+        until = monotonic() + _MOST_SECONDS
+        with closing(sqlite3.connect(self.file, timeout=_PATIENCE, isolation_level=None)) as connection:
+            connection.set_progress_handler(lambda: monotonic() > until, _STEPS)
+            connection.execute("PRAGMA trusted_schema = OFF")
+            made = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+            if not all(sql in _SCHEMA for (sql,) in made):
+                raise sqlite3.DatabaseError("not made here")
+            yield connection
 
     def _sign(self, key: bytes, value: bytes) -> bytes:
         return self._signature(key, value) + value

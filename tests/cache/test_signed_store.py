@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from gradcheck.cache import signed_store
 from gradcheck.cache.signed_store import SignedStore
 from gradcheck.checks.isolation.time_limit import deadline
 
@@ -233,3 +234,53 @@ def test_who_is_killed_while_writing_leaves_nothing_half_written(entries: Signed
     assert entries.read(NEW) == NEW
     entries.write({b"three": b"3"})
     assert entries.read([*NEW, b"three"]) == {**NEW, b"three": b"3"}
+
+
+_ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
+_ENTRIES = "CREATE TABLE entries (key BLOB PRIMARY KEY, value BLOB, used INTEGER)"
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        [f"CREATE VIEW entries AS {_ENDLESS} CAST(i AS BLOB) AS key, i AS value, i AS used FROM n"],
+        [
+            _ENTRIES,
+            "CREATE TABLE others (i)",
+            "CREATE TRIGGER t BEFORE INSERT ON entries BEGIN"
+            f" INSERT INTO others SELECT 1 FROM ({_ENDLESS} i FROM n); END",
+        ],
+        ["CREATE TABLE entries (key BLOB PRIMARY KEY, value BLOB AS (zeroblob(9)), used INTEGER)"],
+    ],
+    ids=["view", "trigger", "generated"],
+)
+def test_a_file_with_a_program_in_it_is_removed(entries: SignedStore, statements: list[str]) -> None:
+    entries.write(NEW)
+    entries.file.unlink()
+    with sqlite3.connect(entries.file) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+    with deadline(20):
+        assert entries.read(NEW) == {}
+        entries.write(NEW)
+        assert entries.read(NEW) == NEW
+
+
+def test_what_takes_too_long_is_ended(entries: SignedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signed_store, "_MOST_SECONDS", 0.1)
+    with deadline(20), entries._ending_errors(), entries._open() as connection:
+        connection.execute(f"{_ENDLESS} count(i) FROM n").fetchone()
+
+
+def test_a_folder_whose_name_sqlite_does_not_take_has_no_entries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite takes no more than 512 bytes, and systems take 4,096."""
+    for part in ("a" * 200, "b" * 200, "c" * 200):
+        (tmp_path / part).mkdir()
+        monkeypatch.chdir(tmp_path := tmp_path / part)
+    entries = SignedStore(Path("cache"), SECRET)
+    entries.write(NEW)
+    assert entries.read(NEW) == {}
+    assert entries.present_keys(NEW) == []
