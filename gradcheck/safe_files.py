@@ -193,7 +193,7 @@ def is_open(path: str | os.PathLike[str]) -> bool:
 
 
 def is_same(number: int, known: os.stat_result) -> bool:
-    """Return whether a file descriptor still stands for the file, or the pipe, that it stood for."""
+    """Return whether a file descriptor still refers to the same file or pipe."""
     try:
         return os.path.samestat(os.fstat(number), known)
     except OSError:

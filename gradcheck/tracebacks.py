@@ -1,4 +1,4 @@
-"""Tracebacks whose lines of source come from files with an absolute path alone.
+"""Tracebacks that read source lines of absolute paths only.
 
 Compiled code names its source by a relative path, such as `numpy/random/_generator.pyx`, which Python looks for in the
 working directory: there it could be a named pipe, for whose writer Python would wait.
@@ -15,26 +15,26 @@ from types import FrameType
 
 
 def format_traceback(error: BaseException, limit: int | None = None) -> str:
-    """Return the traceback as Python shows it, with the causes; of each, the last `limit` frames."""
+    """Return Python's text of the traceback and its causes, `limit` frames each."""
     with _absolute_sources(frame for one in _with_causes(error) for frame, _ in traceback.walk_tb(one.__traceback__)):
         return "".join(traceback.format_exception(error, limit=None if limit is None else -limit))
 
 
 def frames_of(error: BaseException) -> traceback.StackSummary:
-    """Return the frames that an exception has passed through, the outermost first, with their lines."""
+    """Return the frames of an exception with their lines, outermost first."""
     with _absolute_sources(frame for frame, _ in traceback.walk_tb(error.__traceback__)):
         return traceback.extract_tb(error.__traceback__)
 
 
 def source_line(frame: FrameType, number: int) -> str:
-    """Return a line of the file that a frame's code is from; nothing where that is not known."""
+    """Return a source line of a frame's file; empty if unknown."""
     with _absolute_sources([frame]):
         return linecache.getline(frame.f_code.co_filename, number, frame.f_globals)
 
 
 @contextmanager
 def _absolute_sources(frames: Iterable[FrameType]) -> Iterator[None]:
-    """Have Python know no lines of files with a relative path, unless it knows some already, as of a notebook's."""
+    """Keep `linecache` from reading relative paths it does not know already."""
     files = {frame.f_code.co_filename for frame in frames}
     hidden = {file for file in files if not os.path.isabs(file) and len(linecache.cache.get(file, ())) < 2}
     linecache.cache.update({file: (0, None, [], file) for file in hidden})
@@ -46,7 +46,7 @@ def _absolute_sources(frames: Iterable[FrameType]) -> Iterator[None]:
 
 
 def _with_causes(error: BaseException) -> Iterator[BaseException]:
-    """The exception, those that it came of, and those that any of them is a group of."""
+    """Yield the exception, its causes, and the members of groups among them."""
     seen: set[int] = set()
     todo = [error]
     while todo:

@@ -58,7 +58,7 @@ def _changed(revision: str) -> set[str]:
 
 @contextmanager
 def _copied_index(own: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Return variables with which git reads a copy of the index of the repository that `own` names, and writes none.
+    """Return variables with which git reads a copy of the index, and writes none.
 
     `git diff` refreshes an index in which files have another time only, also one that a link, or a `.git` that is a
     file, leads to. The copy has the time of the index, by which git knows what may have changed since, and is locked.
@@ -80,7 +80,7 @@ def _copied_index(own: Mapping[str, str]) -> Iterator[dict[str, str]]:
 
 
 def _without_filters(own: Mapping[str, str]) -> dict[str, str]:
-    """Return variables with which git runs no command to read the files of the repository that `own` names."""
+    """Return variables with which git runs no filter of this repository."""
     asked = ("config", "--name-only", "-z", "--get-regexp", r"^filter\.")
     names = _git(*asked, codes=(0, 1), variables=own).split("\0")
     settings: dict[str, str] = {}

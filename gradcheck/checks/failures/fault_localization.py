@@ -97,7 +97,7 @@ def _follows(got: np.ndarray | None, expected: np.ndarray, scale: float) -> bool
 
 
 def _is_rounding(got: np.ndarray | None, expected: np.ndarray, measured: np.ndarray | None) -> bool:
-    """Return whether the two differ by measured rounding. Measuring is slow, so it comes second."""
+    """Return whether two differ by measured rounding; measuring is slow."""
     if got is None or measured is None or measured.shape != expected.shape:
         return False
     return nearly_equal(got, expected, rounding_tolerance(expected.dtype, scale=0.0, margin=_MARGIN), measured)

@@ -177,7 +177,7 @@ _CONVERSIONS = {
 
 
 def _check_dtype(op: Op, parameter: Parameter, taken: DtypeSet, value: Any) -> None:
-    """Raise DtypeMismatch for a tensor, or a dtype itself, of a known dtype that the op does not take there."""
+    """Raise DtypeMismatch for a tensor or dtype that the op does not accept."""
     found = str(getattr(value, "dtype", value)).removeprefix("torch.")
     if found in BY_NAME and found not in taken.names:
         message = f"{op.name} takes {taken.description} as {parameter.name}, not {found}"

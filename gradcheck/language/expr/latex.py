@@ -95,7 +95,7 @@ def _template(op: str) -> str:
 
 
 def _spell_infix(op: str, left: Expr, right: Expr) -> Spelling:
-    """Spell a sign between two operands; signs that Python has no operator for bind like a matrix product."""
+    """Spell a sign between operands; one that Python lacks binds like `@`."""
     infix = INFIX.get(op, INFIX["matmul"])
     sign = _template(op).strip("#")
     return infix.precedence, [(left, infix.left_precedence), sign, (right, infix.right_precedence)]
