@@ -15,7 +15,7 @@ from types import FrameType
 
 
 def format_traceback(error: BaseException, limit: int | None = None) -> str:
-    """Return Python's text of the traceback and its causes, `limit` frames each."""
+    """Return the text of a traceback and its causes, `limit` frames each."""
     with _absolute_sources(frame for one in _with_causes(error) for frame, _ in traceback.walk_tb(one.__traceback__)):
         return "".join(traceback.format_exception(error, limit=None if limit is None else -limit))
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.modes import quiet
-from gradcheck.checks import pipeline
 from gradcheck.checks.claims.evaluations import check as engines
 from gradcheck.language import trial_draws
 from gradcheck.language.sampling import draw
@@ -106,18 +105,6 @@ def test_a_failed_formula_is_printed(
     Path("derivation.yaml").write_text(text, encoding="utf-8")
     ran("failed_case_lines(result.cases[0]")
     assert "the formula of x is wrong" in capsys.readouterr().out
-
-
-def test_the_seconds_of_each_stage_are_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(pipeline, "STAGES", pipeline.STAGES)
-    monkeypatch.chdir(tmp_path)
-    Path("derivation.yaml").write_text("{inputs: {x: [1.0, 2.0]}, graph: {y: (x * x).sum()}}", encoding="utf-8")
-    ran("class TimedStage")
-    printed = capsys.readouterr().out.splitlines()
-    assert {line.split()[1] for line in printed[:-1]} >= {"evaluations", "operations"}
-    assert "the rest" in printed[-1]
 
 
 #: Files that are named by their folder alone, in a chapter about that folder.

@@ -27,6 +27,7 @@ class Context:
     points: Points
     errors: tuple[Failure, ...] = ()  # raised, or not raised, unlike the case states
     found: list[Comparison] = field(default_factory=list)
+    stage_seconds: dict[str, float] = field(default_factory=dict)  # by stage; "explanation" is of failures
     failed_explanations: list[Failure] = field(default_factory=list)  # errors of the search for explanations
     #: Proofs of the exact oracle, by the id of a problem, then by tensor and formula text.
     proofs: dict[int, dict[tuple[str, str], Proof]] = field(default_factory=dict)

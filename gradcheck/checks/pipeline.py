@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -43,6 +44,8 @@ from gradcheck.language.trial_draws import without_trials
 
 class Stage(Protocol):
     """A module that checks one kind of claim."""
+
+    __name__: str
 
     def applies(self, context: Context) -> bool:
         """Return whether there is anything to compare."""
@@ -123,7 +126,15 @@ def _explain(context: Context) -> None:
     if any(c.status != "passed" for c in context.found):
         from gradcheck.checks.failures.explain import explain
 
-        explain(context)
+        with _timed(context, "explanation"):
+            explain(context)
+
+
+@contextmanager
+def _timed(context: Context, stage: str) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    context.stage_seconds[stage] = context.stage_seconds.get(stage, 0.0) + time.perf_counter() - start
 
 
 def _run_stages(case: Case, options: Options, engines: Engines) -> Context:
@@ -131,8 +142,9 @@ def _run_stages(case: Case, options: Options, engines: Engines) -> Context:
     context.errors = tuple(unexpected_errors(context.case, context.points.own.evaluations()))
     for stage in STAGES:
         if stage.applies(context):
-            # a stage may amend what was found before it
-            found = [comparison for comparison in stage.check(context) if context.is_requested(comparison)]
+            with _timed(context, stage.__name__.rpartition(".")[2]):
+                # a stage may amend what was found before it
+                found = [comparison for comparison in stage.check(context) if context.is_requested(comparison)]
             context.found += found
     if any(c.status == "failed" for c in context.found):
         from gradcheck.checks.failures.bare_graph_recheck import mark_unreproduced
@@ -183,6 +195,7 @@ def verdict(context: Context, case: Case, seconds: float, code: ImplementationRe
         "comparisons": tuple(context.found),
         "incomplete": tuple(context.failed_explanations),
         "seconds": seconds,
+        "stage_seconds": dict(context.stage_seconds),
         "output": output,
     }
     return case_result(case, context.options, status, **found)

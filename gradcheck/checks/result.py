@@ -260,6 +260,7 @@ class CaseResult(NotebookRepr):
     status: CaseStatus
     place: Place = field(default_factory=Place)
     seconds: float = 0.0
+    stage_seconds: Mapping[str, float] = field(default_factory=dict)  # "explanation" is of failures
     seed: int = 0
     reproduce: str = ""
     reason: str = ""  # of skip, xfail

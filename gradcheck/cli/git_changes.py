@@ -58,7 +58,7 @@ def _changed(revision: str) -> set[str]:
 
 @contextmanager
 def _copied_index(own: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Return variables with which git reads a copy of the index, and writes none.
+    """Return variables with which git reads a copy of the index.
 
     `git diff` refreshes an index in which files have another time only, also one that a link, or a `.git` that is a
     file, leads to. The copy has the time of the index, by which git knows what may have changed since, and is locked.

@@ -216,7 +216,12 @@ RUN: tuple[Option, ...] = (
     ),
     Option("--fail-on-drift", is_flag=True, help="Fail if two sides agree less well than the baseline records."),
     VERBOSE,
-    Option("--durations", type=WholeRange(min=0), metavar="N", help="Name the N slowest cases; 0 names all."),
+    Option(
+        "--durations",
+        type=WholeRange(min=0),
+        metavar="N",
+        help="Name the N slowest cases, and why; 0 names all.",
+    ),
     Option("-q", "--quiet", count=True, help="Show only what is wrong."),
     Option(
         "--output-format",

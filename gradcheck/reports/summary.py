@@ -50,11 +50,18 @@ def _wrong_references(result: RunResult) -> str:
 
 
 def slowest_lines(result: RunResult, number: int | None) -> list[str]:
-    """Return `0.42s  cases/a.yaml::b` for the slowest cases; all for 0."""
+    """Return `0.42s  a.yaml::b  (trials 0.30s)` for the slowest cases; 0: all."""
     if number is None:
         return []
     slow = sorted(result.cases, key=lambda case: -case.seconds)[: number or None]
-    return [f"{format_duration(case.seconds):>7}  {plain(case.id)}" for case in slow]
+    return [f"{format_duration(case.seconds):>7}  {plain(case.id)}{_slowest_stages(case)}" for case in slow]
+
+
+def _slowest_stages(case: CaseResult) -> str:
+    """Return the stages that take most of a case's time, at most three."""
+    stages = sorted(case.stage_seconds.items(), key=lambda stage: -stage[1])[:3]
+    shown = [f"{name} {format_duration(seconds)}" for name, seconds in stages if seconds >= 0.1 * case.seconds]
+    return f"  ({', '.join(shown)})" if shown else ""
 
 
 def convention_lines(result: RunResult) -> list[str]:

@@ -21,6 +21,13 @@ def checked(text: str, **options: object) -> CaseResult:
     return check_case(case_of(text), chosen, engines_of(chosen))
 
 
+def test_seconds_are_known_by_stage() -> None:
+    found = checked(SQUARE + "formulas: {x: 3 * x}\n").stage_seconds
+    assert {"evaluations", "operations", "formulas", "explanation"} <= set(found)
+    assert all(seconds >= 0 for seconds in found.values())
+    assert "explanation" not in checked(SQUARE).stage_seconds
+
+
 def test_every_stage_can_be_asked_whether_it_applies_and_what_it_finds() -> None:
     assert len(set(map(id, STAGES))) == len(STAGES)
     assert all(callable(stage.applies) and callable(stage.check) for stage in STAGES)

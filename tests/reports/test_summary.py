@@ -127,3 +127,14 @@ def test_the_slowest_are_named_the_slowest_first(run: Any, case: Any) -> None:
     assert slowest.endswith("::c3")
     for name in ("full", "concise"):
         assert slowest in render(found, name, Look(durations=1)).splitlines()[-2]
+
+
+def test_the_slowest_cases_and_stages_are_named(run: Any, case: Any) -> None:
+    slow = replace(case(), seconds=4.0, stage_seconds={"trials": 0.1, "combinations": 3.0, "kinks": 0.6})
+    fast = replace(case(), seconds=1.0, stage_seconds={})
+    lines = slowest_lines(run(fast, slow), 2)
+    assert [line.split()[0] for line in lines] == ["4.0s", "1.0s"]
+    assert lines[0].endswith("  (combinations 3.0s, kinks 0.60s)")
+    assert not lines[1].endswith(")")
+    assert len(slowest_lines(run(fast, slow), 1)) == 1
+    assert slowest_lines(run(fast, slow), None) == []

@@ -114,7 +114,7 @@ def is_cacheable(found: CaseResult) -> bool:
 
 def _packed_result(found: CaseResult) -> bytes | None:
     lean = tuple(_without_arrays(c) for c in found.comparisons)
-    whole = replace(found, comparisons=lean, cached=True, seconds=0.0, case=None)
+    whole = replace(found, comparisons=lean, cached=True, seconds=0.0, stage_seconds={}, case=None)
     return _if_packed(Packer(left=(Problem,)), whole)
 
 
