@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,6 +60,15 @@ def find(file: str, name: str) -> Case:
     return case
 
 
+#: The most cases of one file whose formulas are pasted.
+MOST_CASES = 6
+
+
+def spread(listed: list[Any], most: int) -> list[Any]:
+    """Return at most so many items, evenly spread over the list."""
+    return listed[:: -(-len(listed) // most)] if listed else []
+
+
 @pytest.fixture
 def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the sides of comparisons that the points drawn are not on, which take most of the time."""
@@ -68,8 +78,11 @@ def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("file", FILES)
 def test_every_shipped_case_takes_its_own_formulas(file: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Pasted as YAML, they hold in a run against torch, at the case's own numbers and wherever it generalizes: by
-    children, and expanded where that makes others. On all sides of each comparison in some themes alone."""
+    """Paste derived formulas as YAML and run them against torch, at all sizes.
+
+    By children, and expanded where that makes others. Of a long file, cases spread over it; on all sides of each
+    comparison in some themes alone.
+    """
     if not file.startswith(SEARCHED):
         request.getfixturevalue("no_search")
     text = (CASES / file).read_text(encoding="utf-8")
@@ -77,7 +90,7 @@ def test_every_shipped_case_takes_its_own_formulas(file: str, tmp_path: Path, re
     cases = load([str(CASES / file)]).cases
     assert len(documents) == len(cases)
     pasted: dict[str, list[str]] = {"by-children.yaml": [], "expanded.yaml": []}
-    for document, case in zip(documents, cases, strict=True):
+    for document, case in spread(list(zip(documents, cases, strict=True)), MOST_CASES):
         if case.name not in NOT_TAKEN:
             found = explained(case, expand=False)
             ways = [found, explained(case, expand=True)] if speaks_of_children(found) else [found]
