@@ -247,6 +247,10 @@ NUMBERS = r"""
     tensor_split(randn(3), tensor([1, 2])) | 93
     tensor_split(randn(3), tensor(2)) | 63
     unbind(randn(3, 2)) | 96
+    unbind_copy(randn(3, 2)) | 96
+    unbind_copy(randn(3, 2), 1) | 66
+    unsafe_chunk(randn(5, 2), 2) | 70
+    unsafe_chunk(randn(2, 5), 3, 1) | 100
     randn(2, 3).unbind(-1) | 96
     unbind(randn(2, 0)) | 60
     embedding_bag(tensor([[0, 2], [1, 1]]), randn(3, 2), mode='max') | 8
