@@ -7,8 +7,8 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from hashlib import blake2b
+from itertools import count
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from gradcheck.cache.cache_folder import open_cache
@@ -23,10 +23,9 @@ _FORMAT = 1
 _SIGNED = 16
 #: Seconds to wait for another run's write.
 _PATIENCE = 2.0
-#: The most seconds of one use: a file made on purpose can keep SQLite busy for ever.
-_MOST_SECONDS = 30.0
-#: The steps of SQLite's machine between two readings of the clock.
-_STEPS = 100_000
+#: The steps of SQLite's machine between two counts, and the most counts of one use, about 30 s: a file made on purpose
+#: can keep SQLite busy for ever.
+_STEPS, _MOST_COUNTS = 100_000, 20_000
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB, used INTEGER)",
     "CREATE INDEX IF NOT EXISTS by_use ON entries (used)",
@@ -112,11 +111,11 @@ class SignedStore:
     def _trim(self, connection: sqlite3.Connection) -> None:
         """Drop an eighth of the entries at a time, while the file is too large."""
         while self._size(connection) > self._most:
-            ((count,),) = connection.execute("SELECT count(used) FROM entries")  # count(*) looks at no clock
-            if not count:
+            ((rows,),) = connection.execute("SELECT count(used) FROM entries")  # count(*) is one step
+            if not rows:
                 return
             oldest = "SELECT key FROM entries ORDER BY used, rowid LIMIT ?"
-            connection.execute(f"DELETE FROM entries WHERE key IN ({oldest})", (max(1, count // 8),))
+            connection.execute(f"DELETE FROM entries WHERE key IN ({oldest})", (max(1, rows // 8),))
 
     def _size(self, connection: sqlite3.Connection) -> int:
         pages, free, size = (
@@ -141,9 +140,9 @@ class SignedStore:
         """Raises sqlite3.Error, DatabaseError for a file that was not made here."""
         import sqlite3
 
-        until = monotonic() + _MOST_SECONDS
+        counted = count()
         with closing(sqlite3.connect(self.file, timeout=_PATIENCE, isolation_level=None)) as connection:
-            connection.set_progress_handler(lambda: monotonic() > until, _STEPS)
+            connection.set_progress_handler(lambda: next(counted) >= _MOST_COUNTS, _STEPS)
             connection.execute("PRAGMA trusted_schema = OFF")
             made = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
             if not all(sql in _SCHEMA for (sql,) in made):

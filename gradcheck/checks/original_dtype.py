@@ -44,7 +44,7 @@ def excuse_dtype_failures(context: Context, there: Context, explained: bool) -> 
             return c
         why = refused if c.what is ClaimKind.RAISES else _raised_for_op_alone(c)
         if why is None and _key(c) in settled and (c.status == "undecided" or c.what.is_stated_by_file):
-            why = None if c.engine in wrong else _why_not_shown(c, is_complex)
+            why = None if c.engine in wrong else _dtype_reason(c, is_complex)
         if why is None:
             return c
         mismatch = fact("not_in_this_dtype", own=there.case.dtype, dtype=context.case.dtype, why=why)
@@ -77,7 +77,7 @@ def _raised_for_op_alone(c: Comparison) -> Fact | None:
     return fact("engine_raised", engine=differ["want"], error=came["error"], text=came["text"])
 
 
-def _why_not_shown(c: Comparison, is_complex: bool) -> Fact:
+def _dtype_reason(c: Comparison, is_complex: bool) -> Fact:
     """Return why the run's dtype does not show what the case's own does."""
     if is_complex:
         return fact("written_for_real_numbers")

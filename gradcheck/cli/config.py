@@ -19,7 +19,7 @@ import click
 from click.core import ParameterSource
 
 from gradcheck.cli.options import ISOLATED, RUN
-from gradcheck.cli.setting_values import brief, kind_of, read_value, shown
+from gradcheck.cli.setting_values import brief, kind_of, read_value, setting_text
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.suggest import did_you_mean
 from gradcheck.safe_files import read_regular
@@ -244,7 +244,7 @@ class _SettingsFile:
             option = option_keys().get(key)
             name = option.name if option is not None and option.name else key
             converted = self._paths(value, place) if option is None else self._converted(key, value, option, place)
-            found[name] = Setting(key, converted, shown(value), str(place))
+            found[name] = Setting(key, converted, setting_text(value), str(place))
         return found
 
     def _place(self, key: str, override: int = -1) -> Place:

@@ -63,8 +63,8 @@ def brief(value: Any) -> str:
         return "a number of so many digits"
 
 
-def shown(value: Any) -> str:
+def setting_text(value: Any) -> str:
     """Return a valid value as a person writes it."""
     if isinstance(value, bool):
         return str(value).lower()
-    return ", ".join(map(shown, value)) if isinstance(value, list) else str(value)
+    return ", ".join(map(setting_text, value)) if isinstance(value, list) else str(value)

@@ -16,10 +16,10 @@ def plain(text: str) -> str:
     """Return the text on one line, control and invisible characters escaped."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(letter if _is_shown(letter) else _escape(letter) for letter in text)
+    return "".join(letter if _is_visible(letter) else _escape(letter) for letter in text)
 
 
-def _is_shown(letter: str) -> bool:
+def _is_visible(letter: str) -> bool:
     """Return whether a character has a shape, or is a blank."""
     return letter not in _INVISIBLE if letter.isprintable() else category(letter) == "Zs"
 

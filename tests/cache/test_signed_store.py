@@ -268,7 +268,7 @@ def test_a_file_with_a_program_in_it_is_removed(entries: SignedStore, statements
 
 
 def test_what_takes_too_long_is_ended(entries: SignedStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signed_store, "_MOST_SECONDS", 0.1)
+    monkeypatch.setattr(signed_store, "_MOST_COUNTS", 20)
     with deadline(20), entries._ending_errors(), entries._open() as connection:
         connection.execute(f"{_ENDLESS} count(i) FROM n").fetchone()
 

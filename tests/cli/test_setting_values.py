@@ -14,7 +14,7 @@ import pytest
 from gradcheck.cli.config import OVERRIDABLE, option_keys, overrides_of
 from gradcheck.cli.options import RUN
 from gradcheck.cli.run_command import command
-from gradcheck.cli.setting_values import brief, kind_of, read_value, shown
+from gradcheck.cli.setting_values import brief, kind_of, read_value, setting_text
 from gradcheck.errors import UsageError
 
 #: Of every option what stands in a file, in the environment, and on the command line, all of which mean the same.
@@ -275,4 +275,4 @@ def test_what_a_value_is_and_how_it_is_shown() -> None:
         read_value("x", "MINE", option)
     assert brief("x" * 100) == "'" + "x" * 58 + "…"
     assert brief([1 << 20_000]) == "a number of so many digits"
-    assert shown([True, "a", 2]) == "true, a, 2"
+    assert setting_text([True, "a", 2]) == "true, a, 2"

@@ -51,7 +51,7 @@ def blame_steps(context: Context, points: ExplanationPoints) -> None:
     failed = {(c.tensor, c.formula) for c in context.found if is_failed_formula(c)}
     claims = claims_at(context, points)
     for found in wrong_steps(case, failed, claims):
-        shown = _shown(found, case.let[found.name], claims)
+        shown = _failing_comparison(found, case.let[found.name], claims)
         if shown is not None:
             blame_step(context, found.name, shown, found.fixed_formulas, found.beside)
 
@@ -197,7 +197,7 @@ def _agree(value: object, gradient: np.ndarray) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in "fcV" and nearly_equal(value, gradient)
 
 
-def _shown(found: WrongStep, step: Claim, claims: Sequence[StepClaims]) -> Comparison | None:
+def _failing_comparison(found: WrongStep, step: Claim, claims: Sequence[StepClaims]) -> Comparison | None:
     """Return the first comparison that is kept in which a step fails."""
     for one in claims:
         if one.point.trial is not None or one is claims[0]:

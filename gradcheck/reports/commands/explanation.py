@@ -37,14 +37,14 @@ def _text(e: Explanation, width: int) -> Iterator[str]:
             yield title
             for name in names:
                 array = e.problem.inputs.get(name, e.problem.constants.get(name))
-                yield f"  {plain(name)} {_shown(array)}"
+                yield f"  {plain(name)} {_array_text(array)}"
     yield ""
     yield "graph"
     for name, claim in e.case.graph.items():
         yield from wrap(f"{plain(name)} = {plain(claim.text)}", width, "  ", "      ")
         for part, array in e.values.items():
             if part == name or part.startswith(f"{name}["):
-                yield f"    {'' if part == name else f'{part} '}{_shown(array)}"
+                yield f"    {'' if part == name else f'{part} '}{_array_text(array)}"
     yield ""
     if e.why_not:
         yield from wrap(f"no gradients: {plain(say(e.why_not))}", width, "", "  ")
@@ -115,7 +115,7 @@ def _shape(shape: tuple[int, ...]) -> str:
     return f"({', '.join(map(str, shape))})"
 
 
-def _shown(array: np.ndarray | None) -> str:
+def _array_text(array: np.ndarray | None) -> str:
     if array is None:
         return ""
     with np.printoptions(threshold=_THRESHOLD, edgeitems=_EDGE, precision=4, linewidth=10**6):

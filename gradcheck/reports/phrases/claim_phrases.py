@@ -34,7 +34,7 @@ def _raised(came: Fact) -> str:
     return f"fails: {text}" if came["error"] in ("engine_error", "code_raised") else f"raises {came['error']} ({text})"
 
 
-def _warned(found: Fact) -> str:
+def _library_warning(found: Fact) -> str:
     """Return the first sentence of a warning, which fits in a line."""
     first = found["text"].partition(". ")[0].rstrip(".")
     return f"{found['by']} warns: {truncate(first, 160)}"
@@ -112,7 +112,7 @@ add_phrases(
         "ran_out_of_memory": "ran out of memory{text:if : {text}}",
         "cache_differs": "computed afresh, it comes out otherwise than the cache has it",
         "process_ended": "the process that ran it ended {text}",
-        "warned": _warned,
+        "warned": _library_warning,
         "crashed": "{error}{text:if : {text}}",
         "not_found_out": lambda f: f"{_PARTS[f['part']]}: {say(f['why'])}",
         # At other points
