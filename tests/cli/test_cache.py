@@ -164,7 +164,7 @@ def test_with_everything_known_nothing_that_computes_is_imported_and_a_changed_r
     assert told() == ("3 passed 3 from the cache", "imported:")
     rule = folder / "copy" / "gradcheck" / "autograd" / "ops" / "exp_log_pow.py"
     text, about = rule.read_text(), rule.stat()
-    assert text.count("np.exp(input), lambda g, y, x: g * y,") == 1
-    rule.write_text(text.replace("np.exp(input), lambda g, y, x: g * y,", "np.exp(input), lambda g, y, x: g * x,"))
+    assert text.count("np.exp, lambda g, y, x: g * y)") == 1
+    rule.write_text(text.replace("np.exp, lambda g, y, x: g * y)", "np.exp, lambda g, y, x: g * x)"))
     os.utime(rule, ns=(about.st_atime_ns, about.st_mtime_ns + 10**9))
     assert told() == ("1 failed, 2 passed", everything)

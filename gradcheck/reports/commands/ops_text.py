@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import gradcheck.oracles.exact.prove  # noqa: F401 (it fills the table of actions)
 from gradcheck.autograd.op import ALIASES, Op, whole_table
@@ -111,8 +113,11 @@ def _source(entry: Op) -> list[str]:
     seen: set[tuple[str, int]] = set()
     for function in written:
         try:
-            source, start = inspect.getsourcelines(function)
+            find = _statement if function.__name__ == "<lambda>" else inspect.getsourcelines
+            source, start = find(function)
         except (OSError, TypeError):  # a NumPy function, or no source files installed
+            continue
+        if inspect.getsourcefile(function) == inspect.getsourcefile(Op):  # `row` makes a function of a ufunc
             continue
         place = f"{function.__module__.replace('.', '/')}.py"
         if (place, start) in seen or (function.__name__ == "<lambda>" and seen):
@@ -120,6 +125,16 @@ def _source(entry: Op) -> list[str]:
         seen.add((place, start))
         lines += ["", f"{place}:{start}", *("  " + line.rstrip() for line in source)]
     return lines
+
+
+def _statement(function: Callable[..., Any]) -> tuple[list[str], int]:
+    """Return the lines of the statement with a lambda, and the first number."""
+    lines, at = inspect.findsource(function)
+    for node in ast.parse("".join(lines)).body:
+        start = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
+        if start <= at + 1 <= (node.end_lineno or 0):
+            return lines[start - 1 : node.end_lineno], start
+    return inspect.getsourcelines(function)
 
 
 _OPENING = """\
