@@ -260,7 +260,6 @@ class CaseResult(NotebookRepr):
     status: CaseStatus
     place: Place = field(default_factory=Place)
     seconds: float = 0.0
-    stage_seconds: Mapping[str, float] = field(default_factory=dict)  # "explanation" is of failures
     seed: int = 0
     reproduce: str = ""
     reason: str = ""  # of skip, xfail
@@ -277,6 +276,7 @@ class CaseResult(NotebookRepr):
     conventions: tuple[tuple[str, tuple[Fact, ...]], ...] = ()  # conventions, by engine
     cached: bool = False  # whether it comes from the cache
     case: Case | None = field(default=None, repr=False, compare=False)  # as it was run, if it could be read
+    stage_seconds: Mapping[str, float] = field(default_factory=dict, compare=False)  # "explanation" is of failures
 
     @property
     def is_failing(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: Styles of rich, for terminals.
+#: Styles of rich, for terminals, one for each role, in red, green and magenta: others are lost on some backgrounds.
 FAILURE, SUCCESS, NOTICE = "bold red", "green", "magenta"
 SUGGESTION, COUNTEREXAMPLE, PLACE = "bold green", "bold magenta", "bold"
 

@@ -59,8 +59,9 @@ def slowest_lines(result: RunResult, number: int | None) -> list[str]:
 
 def _slowest_stages(case: CaseResult) -> str:
     """Return the stages that take most of a case's time, at most three."""
+    least = max(0.1 * case.seconds, 0.01)
     stages = sorted(case.stage_seconds.items(), key=lambda stage: -stage[1])[:3]
-    shown = [f"{name} {format_duration(seconds)}" for name, seconds in stages if seconds >= 0.1 * case.seconds]
+    shown = [f"{name} {format_duration(seconds)}" for name, seconds in stages if seconds >= least]
     return f"  ({', '.join(shown)})" if shown else ""
 
 

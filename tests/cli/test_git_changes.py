@@ -34,7 +34,7 @@ def repository(folder: Path) -> Path:
 
 def listed(gradcheck: Any, *words: str) -> list[str]:
     outcome = gradcheck("run", "sub", "--output-format", "concise", "-q", "--durations", "0", *words)
-    return sorted(line.rpartition("::")[2] for line in outcome.out.splitlines() if "::" in line)
+    return sorted(line.rpartition("::")[2].partition("  (")[0] for line in outcome.out.splitlines() if "::" in line)
 
 
 def test_changed_and_new_files_are_taken(repository: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,3 +57,6 @@ def test_one_more_digit_is_one_edit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "0.001" in say(found)
     monkeypatch.setitem(number_formats.NUMBER_FORMATS, "bar", ".2g")
     assert "0.0013" in say(found) or "0.0012" in say(found)
+    assert number_formats.format_error(1.2345) == "1.23"
+    monkeypatch.setitem(number_formats.NUMBER_FORMATS, "error", ".4g")
+    assert number_formats.format_error(1.2345) in ("1.234", "1.235")

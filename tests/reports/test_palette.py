@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gradcheck import reports
+from gradcheck.reports import palette
 from gradcheck.reports.palette import COLOURS, HEAT, css_colours
 
 FOLDER = Path(reports.__file__).parent
@@ -18,6 +19,11 @@ def test_every_colour_has_a_light_and_a_dark_form() -> None:
     for pair in COLOURS.values():
         assert all(re.fullmatch("#[0-9a-f]{6}", colour) for colour in pair)
     assert len(set(HEAT)) == len(HEAT)
+
+
+def test_each_role_has_a_style_of_its_own() -> None:
+    styles = [style for role, style in vars(palette).items() if role.isupper() and isinstance(style, str)]
+    assert len(styles) == len(set(styles)) == 6
 
 
 @pytest.mark.parametrize("file", STYLES, ids=lambda file: file.name)
