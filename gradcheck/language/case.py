@@ -202,21 +202,12 @@ class Case:
 
     def gradients_in(self, formula: Expr) -> set[str]:
         """Return the tensors whose gradients a formula uses, by its steps too."""
-        found, known = set(gradient_names(formula)), step_gradients(self.let)
-        return found.union(*[known[name] for name in free_names(formula) if name in known])
+        used = (formula, *(self.let[name].expr for name in self.let_steps_of(formula)))
+        return {name for expr in used for name in gradient_names(expr)}
 
     def without_claims(self) -> Case:
         """Return the case with nothing claimed at its top level."""
         return replace(self, values={}, expected={}, formulas={}, wrong_formulas={}, let={}, checks=())
-
-
-def step_gradients(let: Mapping[str, Claim]) -> dict[str, frozenset[str]]:
-    """Return the tensors whose gradients each step uses, by other steps too."""
-    found: dict[str, frozenset[str]] = {}
-    for name, step in let.items():
-        own = frozenset(gradient_names(step.expr))
-        found[name] = own.union(*[found[other] for other in free_names(step.expr) if other in found])
-    return found
 
 
 class Loaded(NamedTuple):

@@ -40,8 +40,8 @@ def rounding_tolerance(*dtypes: np.dtype, scale: float, margin: float = 1.0) -> 
     """Return the tolerance of right computations in the coarsest dtype.
 
     Args:
-            scale: the largest magnitude before terms cancel; what cancels is off by roundings of it.
-            margin: how many times as much is allowed.
+        scale: the largest magnitude before terms cancel; what cancels is off by roundings of it.
+        margin: how many times as much is allowed.
     """
     rtol = max(base(dtype).rtol for dtype in dtypes)
     floor = min(rtol, ROUNDINGS * max(map(epsilon, dtypes)))

@@ -32,10 +32,7 @@ def _is_foreign(file: str) -> bool:
 
 def as_code_error(what: str, error: BaseException) -> CodeError:
     """Return the exception as a CodeError that names the code and the line."""
-    frames = frames_of(error)
-    own = [
-        one for one in frames if not (one.filename.startswith((_OURS, "<frozen")) or is_installed_file(one.filename))
-    ]
+    own = [frame for frame in frames_of(error) if not _is_foreign(frame.filename)]
     lines = [*traceback.format_list(own), *traceback.format_exception_only(error)]
     where = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
     return CodeError(f"{what} raised {error_line(error)}{where}", "".join(lines).rstrip())
