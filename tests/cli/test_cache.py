@@ -32,7 +32,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(cases: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """How many results were known to a run in a process that has begun with some code."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(home))
-    monkeypatch.delenv("CI", raising=False)
     monkeypatch.setattr(EnvironmentDigest, "is_unchanged", lambda _: True)
 
     def known(*words: str, code: str | None = "code") -> int:
@@ -149,7 +148,7 @@ def test_with_everything_known_nothing_that_computes_is_imported_and_a_changed_r
     (folder / "cases" / "exp.yaml").write_text(
         "{inputs: {x: [1, 2]}, graph: {loss: x.exp().sum()}, formulas: {x: exp(x)}}"
     )
-    dropped = {"CI", "PYTHONDONTWRITEBYTECODE"}
+    dropped = {"PYTHONDONTWRITEBYTECODE"}
     own = {name: value for name, value in os.environ.items() if name not in dropped}
     environment = own | {"PYTHONPATH": str(folder / "copy"), "XDG_CACHE_HOME": str(home)}
 
