@@ -68,7 +68,7 @@ def call(project: Path, *words: str) -> tuple[int, list[str]]:
     plugin = ("-p", "no:gradcheck", "-p", "gradcheck.pytest_plugin")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *plugin, "-q", "--color=no", *words],
-        cwd=project, env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        cwd=project, env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "GRADCHECK_REFERENCE": "core"},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stderr == ""

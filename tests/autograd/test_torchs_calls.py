@@ -9,6 +9,7 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.language.expr.nodes import Call
 from gradcheck.language.expr.parser import parse
 from tests.autograd import table
+from tests.sampling import few_of_each
 from tests.tables import for_each_by_family
 
 LINES = (Path(__file__).parent / "torchs_calls.txt").read_text(encoding="utf-8").splitlines()
@@ -22,7 +23,7 @@ def op_of(text: str) -> str:
     return expr.op
 
 
-@for_each_by_family(CALLS, op_of)
+@for_each_by_family(few_of_each(CALLS, op_of), op_of)
 def test_values_and_gradients_of_torchs_calls_are_torchs(text: str) -> None:
     op = TABLE[op_of(text)]
     call = table.application_in(op, parse(text), table.generator(op))

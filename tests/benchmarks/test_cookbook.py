@@ -9,6 +9,7 @@ from gradcheck import load, run
 from gradcheck.language.cookbook.cookbook_entries import entries
 from gradcheck.reports.phrases import say
 from tests.paths import CASES, ROOT
+from tests.sampling import evenly_spread
 
 FILES = sorted(path.stem for path in (CASES / "cookbook").glob("*.yaml"))
 AGAIN = "run `python -m benchmarks.cookbook`"
@@ -16,16 +17,17 @@ AGAIN = "run `python -m benchmarks.cookbook`"
 
 @pytest.mark.parametrize("theme", FILES)
 def test_the_index_is_current(theme: str) -> None:
-    """What the file says; that every case passes, and that what is said to be proved is, if not more."""
+    """What the file says; that cases pass, and that what is said to be proved is, if not more; a few of each theme."""
     cases, errors = load([f"cases/cookbook/{theme}.yaml"])
     assert errors == ()
     known = {entry.name: entry for entry in entries() if entry.theme == theme}
     assert [case.name for case in cases] == list(known), AGAIN
-    made = [entry_of(case, known[case.name]) for case in cases]
+    some = evenly_spread(list(cases), 8)
+    made = [entry_of(case, known[case.name]) for case in some]
     assert [one.name for one in made if (said(one), one.keys) != (said(known[one.name]), known[one.name].keys)] == [], (
         AGAIN
     )
-    results = run(list(cases)).cases
+    results = run(some).cases
     failed = [(r.id, [say(e.message) for e in r.errors]) for r in results if r.status != "passed"]
     assert failed == []
     assert [r.name for r in results if not set(known[r.name].proved) <= set(proved_in(r))] == [], AGAIN

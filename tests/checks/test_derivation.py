@@ -61,7 +61,7 @@ def find(file: str, name: str) -> Case:
 
 
 #: The most cases of one file whose formulas are pasted.
-MOST_CASES = 6
+MOST_CASES = 3
 
 
 def spread(listed: list[Any], most: int) -> list[Any]:

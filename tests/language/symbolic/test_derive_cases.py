@@ -13,6 +13,7 @@ from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
 from tests.language.symbolic.derived import check, in_steps
 from tests.paths import THEMES
+from tests.sampling import sample
 
 #: A formula names its constants as they are at first; there, entries before change them in place. `explain`, which
 #: looks at whether formulas hold, gives none.
@@ -22,9 +23,10 @@ CASES = [
     for case in load(THEMES).cases
     if [step.action for step in case.steps] == ["backward"] and case.name not in CHANGED_IN_PLACE
 ]
+SOME = sample(CASES, 3, lambda case: case.id)
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{Path(case.place.file).stem}: {case.name}" for case in CASES])
+@pytest.mark.parametrize("case", SOME, ids=[f"{Path(case.place.file).stem}: {case.name}" for case in SOME])
 def test_the_derivation_of_a_shipped_case_is_its_gradient(case: Case) -> None:
     problem = draw(case)
     evaluation = Core().evaluate(problem)

@@ -9,10 +9,11 @@ from gradcheck.errors import NoGradRequired, Unsupported
 from gradcheck.language.symbolic.symbolic_gradients import derive_gradients
 from tests.language.symbolic.derived import check
 from tests.samples import CALLS, OP_OF, problem_of
+from tests.sampling import few_of_each
 from tests.tables import for_each_by_family
 
 
-@for_each_by_family(CALLS, OP_OF.__getitem__)
+@for_each_by_family(few_of_each(CALLS, OP_OF.__getitem__), OP_OF.__getitem__)
 def test_the_formula_of_a_sample_is_its_gradient(text: str) -> None:
     """For every output that gradients can flow from, with a random incoming gradient; and so it is for other numbers
     than those it was derived from."""

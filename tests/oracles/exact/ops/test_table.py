@@ -24,6 +24,7 @@ from gradcheck.oracles.exact.prove import prove
 from gradcheck.oracles.numeric.perturbed_array import ForwardPass, Perturbed
 from tests.oracles.exact.calls import RATIONAL, as_residues, calls, directions, integers, on_residues, parts
 from tests.samples import CALLS, OP_OF, problem_of
+from tests.sampling import few_of_each
 from tests.tables import for_each, for_each_by_family
 
 #: Samples of ops that must be proved that are beyond it: made of integers, complex numbers, or no fraction at all.
@@ -92,7 +93,7 @@ MUST = {text for text in calls(RATIONAL) if text not in BEYOND and "complex" not
 }
 
 
-@for_each_by_family(CALLS, OP_OF.__getitem__)
+@for_each_by_family(few_of_each(CALLS, OP_OF.__getitem__), OP_OF.__getitem__)
 def test_samples(text: str) -> None:
     """A right gradient is never refuted, and proved where it must be; a wrong one never is."""
     for problem, formulas in claims_of(text):
