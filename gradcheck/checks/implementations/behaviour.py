@@ -46,7 +46,7 @@ def check(context: Context, engine: CodeEngine, rounding: RoundingAllowance) -> 
     changed = list(_check_modified_arguments(engine, subject))
     notes: list[Fact] = list(engine.notes)
     notes += [fact("keeps_state")] if engine.code.keeps_state else []
-    failed: list[Comparison] = changed
+    failed = [*changed]
     failed += _check_repeatability(context, engine, (subject, rounding), notes)
     if not failed or changed:
         for variant in call_variants(context, engine):
@@ -76,11 +76,13 @@ def _ignore_warnings(really: bool = True) -> Iterator[None]:
         yield
 
 
-def check_determinism(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
-    """Yield a failure if repeated evaluations of wrong code differ."""
+def check_determinism(context: Context, engine: CodeEngine) -> list[Comparison]:
+    """Return a failure if repeated evaluations of wrong code differ.
+
+    Nothing else can be concluded about such code."""
     size = nondeterminism_of(engine, context.points.own)
-    if size:
-        yield _subject(context, engine).failed(fact("not_the_same_again", engine=engine.name, size=size))
+    wrong = fact("not_the_same_again", engine=engine.name, size=size)
+    return [_subject(context, engine).failed(wrong)] if size else []
 
 
 def _subject(context: Context, engine: CodeEngine) -> Subject:

@@ -58,9 +58,10 @@ def call_variants(context: Context, engine: CodeEngine) -> Iterator[CallVariant]
         yield CallVariant("incoming_sliced", own, CallMode(incoming="sliced"))
         yield CallVariant("incoming_expanded", _with_unit_seeds(own), CallMode(incoming="expanded"))
         yield CallVariant("incoming_rows", _rows_alike_incoming(own), CallMode(incoming="expanded"))
-        yield CallVariant("inputs_strided", own, CallMode(inputs="strided"), may_refuse=True)
-        yield CallVariant("inputs_sliced", own, CallMode(inputs="sliced"), may_refuse=True)
-        yield CallVariant("inputs_expanded", _rows_alike(own), CallMode(inputs="expanded"), may_refuse=True)
+        if not engine.draws_numbers(own):  # torch draws in the order of memory
+            yield CallVariant("inputs_strided", own, CallMode(inputs="strided"), may_refuse=True)
+            yield CallVariant("inputs_sliced", own, CallMode(inputs="sliced"), may_refuse=True)
+            yield CallVariant("inputs_expanded", _rows_alike(own), CallMode(inputs="expanded"), may_refuse=True)
         yield CallVariant("no_grad", own, CallMode(records_graph=False), may_refuse=True)
         yield CallVariant("no_gradients", own, CallMode(records_graph=False, requires_grad=False), may_refuse=True)
         yield CallVariant("apart", own, CallMode(without_accumulation=True), may_refuse=True)

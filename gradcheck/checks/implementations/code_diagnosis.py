@@ -40,12 +40,11 @@ _EXPLAINED = (ClaimKind.GRADIENT, ClaimKind.VALUE)
 
 
 def diagnose_code(context: Context, engine: CodeEngine) -> None:
-    """Add diagnoses to failed comparisons; unstable code has only that one."""
+    """Add diagnoses to failed comparisons."""
     file, line = engine.code.place
     place = Place(file, line, 1) if file else None
     if not context.options.explained:
         return
-    unstable = next((c.mismatch for c in context.found if c.mismatch and c.mismatch.kind == "not_the_same_again"), None)
     done: set[tuple[ClaimKind, str]] = set()
     formulas = ComputedFormulas(context, engine.code.constants)
     for number, c in enumerate(context.found):
@@ -54,10 +53,6 @@ def diagnose_code(context: Context, engine: CodeEngine) -> None:
         context.found[number] = replace(c, code=place)
         if c.what in _EXPLAINED and (c.what, c.tensor) not in done and len(done) < _MOST:
             done.add((c.what, c.tensor))
-            if unstable is not None:
-                why_not = (Diagnosis("not_deterministic", unstable, "confirmed"),)
-                context.found[number] = replace(context.found[number], diagnoses=why_not)
-                continue
             try_part("diagnosis", partial(_diagnose, formulas, engine, c, number), context.failed_explanations)
 
 

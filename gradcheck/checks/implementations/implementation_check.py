@@ -168,7 +168,7 @@ def _run_stages(context: Context, engine: ImplementationEngine) -> None:
         context.found += check_second_order(context, engine)
         context.found += behaviour.check(context, engine, rounding)
     elif not context.errors:
-        context.found = [*behaviour.check_determinism(context, engine), *context.found]
+        context.found = behaviour.check_determinism(context, engine) or context.found
     diagnose_code(context, engine)
 
 

@@ -67,6 +67,7 @@ def _checked(case: Case, engine: CodeEngine, forward_engine: CodeEngine | None, 
         subject = Subject(ClaimKind.CODE, engine.entry, 0, engine.name, DIFFERENCES)
         context.found.append(subject.failed(fact("less_precise", engine=engine.name, dtype=case.dtype)))
     if any(c.status == "failed" for c in context.found):
+        context.found = behaviour.check_determinism(context, engine) or context.found
         diagnose_code(context, engine)
         return context
     context.found += check_second_order(context, engine)

@@ -22,6 +22,7 @@ from gradcheck.engines.implementation.code_kinds import Code
 from gradcheck.engines.implementation.code_run import CodeRun
 from gradcheck.engines.implementation.global_state import restore_global_state
 from gradcheck.engines.implementation.precision_modes import PrecisionProbe, StochasticRounding
+from gradcheck.engines.implementation.random_states import RandomStates
 from gradcheck.engines.implementation.stdout_capture import capture_stdout
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, Output
@@ -50,6 +51,7 @@ class CodeEngine(Torch):
         self.output = Output()
         self.patched_functions: tuple[str, ...] = ()  # functions of torch and NumPy that the code has replaced
         self._is_open = False
+        self._random_states: RandomStates | None = None  # of the open session
         self._leaves: list[torch.Tensor] = []
         self._last_arguments: list[Any] = []
 
@@ -64,12 +66,13 @@ class CodeEngine(Torch):
 
     @contextmanager
     def _opened(self, dtype: np.dtype) -> Iterator[None]:
-        self._is_open = True
+        self._is_open, self._random_states = True, RandomStates()
         try:
             with restore_global_state(), capture_stdout(self.output), super().session(dtype):
                 yield
         finally:
-            self._is_open = False
+            self._random_states.restore()
+            self._is_open, self._random_states = False, None
 
     def new_run(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
         return CodeRun(self, problem)
@@ -181,6 +184,12 @@ class CodeEngine(Torch):
             given = {**problem.inputs, **problem.constants}
             return {name: a if a is given.get(name) else np.array(a) for name, a in run.values.items()}
 
+    def draws_numbers(self, problem: Problem) -> bool:
+        """Return whether an evaluation uses a global random generator."""
+        with self.session(problem.dtype):
+            self.evaluate(problem)
+            return self._random_states is not None and self._random_states.have_moved()
+
     def evaluate_with_noise(self, problem: Problem, seed: int) -> Evaluation:
         """Evaluate the problem with randomly perturbed rounding."""
         with StochasticRounding(seed):
@@ -213,8 +222,12 @@ class CodeEngine(Torch):
         return as_code_error(self.name, error)
 
     def call_code(self, names: Mapping[str, Any]) -> Any:
-        """Return the code's result for these tensors. Raises CodeError."""
+        """Return the code's result for these tensors. Raises CodeError.
+
+        Random generators start from the same states at each call."""
         positional = self.arguments(names)
+        if self._random_states is not None:
+            self._random_states.restore()
         with translate_code_errors(self.name):
             keywords = {key: evaluate(claim.expr, names, self.host) for key, claim in self.binding.keywords.items()}
             return self._call(positional, keywords, names)

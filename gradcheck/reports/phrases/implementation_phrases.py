@@ -56,7 +56,8 @@ add_phrases(
         "wider_dtype": "it computes in {dtypes:commas}, which is more precise than what it is given",
         "aliases_argument": "what it returns shares memory with an argument: an in-place change of one changes both",
         "nondeterministic": "asked again it differs by {size:magnitude}, which is rounding",
-        "not_the_same_again": "{engine} is not deterministic: asked the same again it differs by {size:magnitude}",
+        "not_the_same_again": "the function itself varies from call to call, by {size:magnitude}: {engine} "
+        "keeps state, or draws from a generator of its own (the global ones of torch, NumPy and Python are restored)",
         "incoming_changed": "{engine} changes its incoming gradient in place",
         "argument_changed": "{engine} changes its argument {name} in place",
         "refuses": lambda found: f"{_manner(found)} {found['text']}",
