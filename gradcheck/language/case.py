@@ -112,6 +112,7 @@ class Implementation:
     arguments: tuple[Claim, ...] | None = None  # None: the names of its parameters, or the operands in order
     dtypes: tuple[str, ...] = ()  # empty: the case's
     tolerance: StatedTolerance | None = None
+    order: int | None = None  # 1: no second order; None: as many as the code has
     place: Place = field(default_factory=Place, compare=False)
     loaded: Any = field(default=None, compare=False, repr=False)
 
@@ -127,6 +128,7 @@ class Generalize:
 
     trials: int = 3
     dims: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    listed: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # sizes that have a few values only
     #: Compare engines in all trials of formulas too, with moved literals and structures.
     thorough: bool = False
 

@@ -191,6 +191,8 @@ def _implementation(one: Implementation) -> str:
         entries["dtypes"] = f"[{', '.join(one.dtypes)}]"
     if one.tolerance is not None:
         entries["tolerance"] = _mapping(_numbers(one.tolerance))
+    if one.order is not None:
+        entries["order"] = str(one.order)
     if list(entries) == ["call"]:
         return _text(one.call)
     return f"{{{', '.join(f'{key}: {text}' for key, text in entries.items())}}}"

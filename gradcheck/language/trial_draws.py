@@ -70,6 +70,11 @@ def size_bounds(case: Case) -> Mapping[str, tuple[int, int]]:
     return {} if case.generalize is None else case.generalize.dims
 
 
+def listed_sizes(case: Case) -> Mapping[str, tuple[int, ...]]:
+    """Return the values of sizes that have a few only."""
+    return {} if case.generalize is None else case.generalize.listed
+
+
 def with_trials(case: Case, *, thorough: bool = False) -> Case:
     """Return the case with trials, the default ones unless it states others."""
     return replace(case, generalize=replace(case.generalize or Generalize(), thorough=thorough))
@@ -130,7 +135,9 @@ def _used_in(written: Iterable[Expr]) -> set[str]:
 def trial_sizes(case: Case, seed: int, trial: int, attempt: int = 0, held: Collection[str] = ()) -> dict[str, int]:
     """Return every size in a trial; symbolic ones are drawn, except `held`."""
     sizes = {**case.symbol_sizes, **case.dims}
-    words = [word for word in symbolic_sizes(case) if word not in held]
+    listed = listed_sizes(case)
+    sizes |= {word: several[(trial + attempt // 2) % len(several)] for word, several in listed.items()}
+    words = [word for word in symbolic_sizes(case) if word not in held and word not in listed]
     if not words or attempt >= LAST_ATTEMPT:
         return sizes
     bounds = dict.fromkeys(words, BOUNDS)

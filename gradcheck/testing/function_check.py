@@ -19,9 +19,10 @@ from gradcheck.checks.pipeline import verdict
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.scheduling.run import environment, run
 from gradcheck.errors import InvalidCase, Place, UsageError
-from gradcheck.language.case import Case, Implementation, StatedTolerance, Value
+from gradcheck.language.case import Case, Generalize, Implementation, Value
 from gradcheck.language.trial_draws import with_trials
 from gradcheck.testing.check_failure import CheckFailed, with_snippet
+from gradcheck.testing.function_choices import FunctionChoices, read_choices
 
 if TYPE_CHECKING:
     import pytest
@@ -52,8 +53,9 @@ def check_function(
     one size that varies; arrays, torch's tensors, or creators as text (`"uniform(0.1, 2, [5])"`). Integers and booleans
     get no gradient, nor do tensors that require none where others do.
 
-    `choices` are `dtypes` (a list), `tolerance` (a relative one), `seed`, `dims` (sizes by name, for creators), and
-    fields of `Options`. Without `spec` the function is compared with its own forward: differentiated by torch if it
+    `choices` are `dtypes` (a list), `tolerance` (a relative one), `order` (1: no second order), `seed`, `sizes` (those
+    that may be drawn: a list, or one for each given size), `dims` (sizes by name, for creators), and fields of
+    `Options`. Without `spec` the function is compared with its own forward: differentiated by torch if it
     consists of ops that torch differentiates, and by differences with error bars.
 
     Raises AssertionError with the report, and UsageError or InvalidCase for an invalid call.
@@ -61,16 +63,15 @@ def check_function(
     given = {**(inputs or {}), **named}
     if not given:
         raise UsageError("check_function needs inputs", hint="such as x=(5, 3)")
-    chosen = dict(choices or {})
-    own: dict[str, Any] = {key: chosen.pop(key) for key in ("dtypes", "tolerance", "seed", "dims") if key in chosen}
+    own = read_choices(choices)
     code = _implementation(function, backward, _result(given), own)
     place = _caller_place(code.name)
     if spec is None:
-        on = chosen.pop("device", "cpu")
+        on = own.options.get("device", "cpu")
         found = _check_without_spec(code, _case(given, next(iter(given)), own, place), list(given), on)
     else:
         case = with_trials(replace(_case(given, spec, own, place), implementations=(code,)))
-        found = run(case, allow_code=True, **chosen)
+        found = run(case, **{"allow_code": True, **own.options})
         found = replace(found, cases=tuple(_with_python_snippet(case, one) for one in found.cases))
     found = replace(found, cases=tuple(replace(one, reproduce="") for one in found.cases))
     if found.exit_code:
@@ -90,28 +91,28 @@ def _with_python_snippet(case: Case, found: CaseResult) -> CaseResult:
     return with_snippet(found, python_reproduction(case, found, options, engines_of(options)))
 
 
-def _implementation(function: Any, backward: Any, entry: str, own: Mapping[str, Any]) -> Implementation:
+def _implementation(function: Any, backward: Any, entry: str, own: FunctionChoices) -> Implementation:
     named = function[0] if isinstance(function, tuple) and function else function  # a forward and its backward
     name = getattr(named, "__qualname__", "") or type(named).__qualname__
     owner = getattr(named, "__self__", None)
     if name.endswith("apply") and isinstance(owner, type):
         name = f"{owner.__name__}.apply"
-    tolerance = own.get("tolerance")
     return Implementation(
         entry,
         name.rpartition("<locals>.")[2],
-        dtypes=tuple(str(one).removeprefix("torch.") for one in own.get("dtypes", ())),
-        tolerance=None if tolerance is None else StatedTolerance(rtol=float(tolerance)),
+        dtypes=own.dtypes,
+        tolerance=own.tolerance,
+        order=own.order,
         loaded=function if backward is None else (function, backward),
     )
 
 
-def _case(given: Mapping[str, Any], spec: str, own: Mapping[str, Any], place: Place) -> Case:
+def _case(given: Mapping[str, Any], spec: str, own: FunctionChoices, place: Place) -> Case:
     from gradcheck.language.loader import load_text
 
     arrays: dict[str, np.ndarray] = {}
     some_ask = any(getattr(value, "requires_grad", False) for value in given.values())
-    sizes: dict[str, int] = dict(own.get("dims", {}))
+    sizes: dict[str, int] = dict(own.dims)
     sections: dict[str, dict[str, str]] = {"inputs": {}, "constants": {}}
     for name, value in given.items():
         if isinstance(value, str):
@@ -126,7 +127,7 @@ def _case(given: Mapping[str, Any], spec: str, own: Mapping[str, Any], place: Pl
             sections[section][name] = f"zeros({list(array.shape)})"
     document = {
         "name": "check_function",
-        "seed": own.get("seed", 0),
+        "seed": own.seed,
         "dims": sizes,
         **sections,
         "graph": {_result(given): spec},
@@ -134,7 +135,9 @@ def _case(given: Mapping[str, Any], spec: str, own: Mapping[str, Any], place: Pl
     cases, errors = load_text(json.dumps({key: part for key, part in document.items() if part}), "")
     if errors:
         raise InvalidCase(errors[0].message, place=place, hint=errors[0].hint)
-    return _with_arrays(_with_place(cases[0], place), arrays)
+    listed = {word: own.sizes_of(size) for word, size in sizes.items() if own.sizes_of(size)}
+    case = replace(cases[0], generalize=Generalize(listed=listed)) if listed else cases[0]
+    return _with_arrays(_with_place(case, place), arrays)
 
 
 def _with_arrays(case: Case, arrays: Mapping[str, np.ndarray]) -> Case:
@@ -219,7 +222,8 @@ def _check_without_spec(implementation: Implementation, case: Case, names: Seque
     engine = Engine(implementation.name, implementation.entry, code, binding, device)
     forward = differentiable_forward(code)
     witness = None if forward is None else Engine("its own forward", implementation.entry, forward, binding, device)
-    options = Options(order=2)
+    case = replace(case, engine_tolerance=implementation.tolerance)
+    options = Options(order=implementation.order or 2)
     results = []
     for dtype in implementation.dtypes or (case.dtype,):
         context = check(replace(case, dtype=dtype), engine, witness, options)

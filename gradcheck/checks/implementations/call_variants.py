@@ -15,7 +15,7 @@ from gradcheck.checks.points.point import Point
 from gradcheck.language.case import Step
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
-from gradcheck.language.trial_draws import size_bounds
+from gradcheck.language.trial_draws import listed_sizes, size_bounds
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
@@ -76,7 +76,8 @@ def _empty_variants(context: Context) -> Iterator[CallVariant]:
 
     own = context.points.own.problem
     stated = size_bounds(own.case)
-    free = [word for word in own.sizes if word not in context.points.fixed_sizes and stated.get(word, (0, 0))[0] == 0]
+    fixed = {*context.points.fixed_sizes, *listed_sizes(own.case)}
+    free = [word for word in own.sizes if word not in fixed and stated.get(word, (0, 0))[0] == 0]
     for number, word in enumerate(free[:_MOST_INPUTS]):
         point = context.points.point_of_sizes({**own.sizes, word: 0}, _EMPTY + number, 1)
         if is_usable(point):
@@ -128,12 +129,13 @@ def _subsets(problem: Problem) -> Iterator[CallVariant]:
     if 1 < len(names) <= _MOST_INPUTS:
         for name in names:
             rest = [other for other in names if other != name]
-            yield CallVariant("only_input", _with_gradients(problem, [name]), PLAIN_CALL, detail=name)
+            yield CallVariant("only_input", with_gradients(problem, [name]), PLAIN_CALL, detail=name)
             if len(names) > 2:
-                yield CallVariant("all_but_input", _with_gradients(problem, rest), PLAIN_CALL, detail=name)
+                yield CallVariant("all_but_input", with_gradients(problem, rest), PLAIN_CALL, detail=name)
 
 
-def _with_gradients(problem: Problem, names: list[str]) -> Problem:
+def with_gradients(problem: Problem, names: list[str]) -> Problem:
+    """Return the problem with all other inputs as constants."""
     case = problem.case
     others = {name: value for name, value in case.inputs.items() if name not in names}
     kept = {name: value for name, value in case.inputs.items() if name in names}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.closeness.tolerance import epsilon
+from gradcheck.checks.closeness.tolerance import Tolerance, engine_tolerance, epsilon
 from gradcheck.checks.implementations.code_noise import CodeNoise
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Subject
@@ -45,6 +45,11 @@ class CodeGradient:
         if self.gradient is None:
             return np.zeros(self.array.shape)
         return wide(self.gradient) if self.gradient.shape == self.array.shape else None
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """The tolerance of each element."""
+        return engine_tolerance(self.array.dtype, self.point.problem.case.engine_tolerance)
 
     def subject(self, reference: str) -> Subject:
         """Return the subject of the claim, against this reference."""

@@ -24,6 +24,7 @@ from gradcheck.facts import fact
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
+from gradcheck.language.trial_draws import listed_sizes
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
@@ -99,6 +100,7 @@ def _sizes(context: Context, constant: float) -> Iterator[Mapping[str, int]]:
     if constant != int(constant) or not _SIZES[0] <= constant <= _SIZES[1]:
         return
     largest = max([array.size for array in own.inputs.values()], default=1)
+    fixed = {*context.points.fixed_sizes, *listed_sizes(own.case)}
     for word, size in own.sizes.items():
-        if word not in context.points.fixed_sizes and largest / max(size, 1) * constant <= _ELEMENTS:
+        if word not in fixed and largest / max(size, 1) * constant <= _ELEMENTS:
             yield {**own.sizes, word: int(constant) + 3}

@@ -14,7 +14,6 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.checks.closeness.compare import compare
-from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.implementations.code_gradient import (
     ELEMENTS,
     CodeGradient,
@@ -54,8 +53,8 @@ def is_jointly_right(claims: Sequence[CodeGradient]) -> bool:
         if found is None or found.kinked or found.error > _MAX_ERROR / _LOST * max(sizes):
             return False
         mine = sum(_directional_derivative(claim.values, way) for claim, way in moves if claim.values is not None)
-        rtol = max(base(claim.array.dtype).rtol for claim in claims)
-        if abs(mine - found.value) > _BARS * found.error + rtol * sum(sizes):
+        room = max(claim.tolerance.rtol for claim in claims) * sum(sizes) + sum(_absolute_room(*one) for one in moves)
+        if abs(mine - found.value) > _BARS * found.error + room:
             return False
     return True
 
@@ -84,7 +83,8 @@ def _check_joint_slope(claims: Sequence[CodeGradient]) -> Comparison | None:
     total = sum(_directional_derivative(claim.values, way) for claim, way in moves if claim.values is not None)
     size = float(sum(np.sum(np.abs(claim.values)) for claim in claims if claim.values is not None))
     noises = [claim.noise.at(claim.point, claim.name) for claim in claims]
-    room = base(claims[0].array.dtype).rtol * size + sum(float(np.sum(one)) for one in noises if one is not None)
+    room = max(claim.tolerance.rtol for claim in claims) * size + sum(_absolute_room(*one) for one in moves)
+    room += sum(float(np.sum(one)) for one in noises if one is not None)
     found: Slope | None = None
     for finer in (1.0, *_FINER):
         found = slope_along(moves, finer, size)
@@ -183,6 +183,10 @@ def _directional_derivative(got: np.ndarray, direction: np.ndarray) -> float:
     return float(np.sum(got[moves].conj() * direction[moves]).real)
 
 
+def _absolute_room(claim: CodeGradient, direction: np.ndarray) -> float:
+    return claim.tolerance.atol * float(np.sum(np.abs(direction)))
+
+
 def _is_clear(found: Slope, scale: float) -> bool:
     return found.error <= _MAX_ERROR * max(scale, abs(found.value), *map(abs, found.sides))
 
@@ -192,7 +196,7 @@ def _agrees(claim: CodeGradient, direction: np.ndarray, found: Slope, scale: flo
     assert got is not None
     mine = _directional_derivative(got, direction)
     size = max(abs(found.value), scale, float(np.sum(np.abs(got * direction))))
-    room = _BARS * found.error + base(claim.array.dtype).rtol * size + noise
+    room = _BARS * found.error + claim.tolerance.rtol * size + _absolute_room(claim, direction) + noise
     return bool(min(found.sides) - room <= mine <= max(found.sides) + room)
 
 
@@ -233,8 +237,8 @@ def _failed(claim: CodeGradient, direction: np.ndarray, found: Slope) -> Compari
         want=found.value,
         max_abs=abs(mine - found.value),
         max_rel=abs(mine - found.value) / abs(found.value) if found.value else float("inf"),
-        atol=_BARS * found.error,
-        rtol=base(claim.array.dtype).rtol,
+        atol=_BARS * found.error + _absolute_room(claim, direction),
+        rtol=claim.tolerance.rtol,
     )
     return failed.with_notes(fact("differences_bar", error=found.error))
 
@@ -247,7 +251,7 @@ def _compare_with_forward(claim: CodeGradient, forward: np.ndarray | None) -> Co
             wrong = fact("shapes_differ", got=claim.gradient.shape, want=claim.array.shape)
             return subject.failed(wrong, shape=claim.array.shape)
         return claim.subject(DIFFERENCES).passed(shape=claim.array.shape, elements=claim.array.size)
-    found = compare(claim.gradient, forward, base(claim.array.dtype), subject)
+    found = compare(claim.gradient, forward, claim.tolerance, subject)
     return (
         claim.noise.allow_rounding(found, claim.point) if found.status == "failed" and found.mismatch is None else found
     )

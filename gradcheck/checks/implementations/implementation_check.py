@@ -82,7 +82,7 @@ def _check_implementation(
     engine.patched_functions = patches.undo()
     if case is None:
         return
-    options = replace(context.options, dtype=None, order=2 if engine.code.is_torch else 1)
+    options = replace(context.options, dtype=None, order=2 if engine.code.is_torch and one.order != 1 else 1)
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[dtype])):
         own = Context.of(replace(case, dtype=dtype), options, Engines((engine,), context.engines.reference))
         own.points.own.evaluation(engine)
@@ -221,7 +221,8 @@ def _check_in_graph(context: Context, engine: ImplementationEngine, case: Case) 
         return []
     between = ancestors_of(context.case, engine.entry) & context.case.graph.keys() - case.graph.keys()
     rounding = CodeRounding(context, engine)
-    failed = [c for c in check_engine(point, engine.evaluate(point.problem), None) if c.status == "failed"]
+    stated = context.options.tolerance or case.engine_tolerance
+    failed = [c for c in check_engine(point, engine.evaluate(point.problem), stated) if c.status == "failed"]
     judged = [rounding.allow_rounding(c, point) for c in failed if c.tensor.partition("[")[0] not in between]
     return [c.with_notes(fact("inside_the_graph")) for c in judged if c.status == "failed"]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.compare import compare
-from gradcheck.checks.closeness.tolerance import base
+from gradcheck.checks.closeness.tolerance import base, engine_tolerance
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations.second_order import exceeds_rounding
 from gradcheck.checks.result import Comparison, Subject
@@ -65,7 +65,9 @@ def _check_jvp(context: Context, engine: CodeEngine, subject: Subject) -> Iterat
         got = sum((_product(seeds[root], tangents.get(root)) for root in seeds), 0.0)
         want = _product(gradient, moves)
         size = float(np.sum(np.abs(wide(gradient) * wide(moves)))) + abs(got)
-        if exceeds_rounding(abs(got - want), size, array.dtype):
+        stated = engine_tolerance(array.dtype, context.case.engine_tolerance, context.options.tolerance)
+        room = stated.rtol * size + stated.atol * float(np.sum(np.abs(wide(moves))))
+        if abs(got - want) > room and exceeds_rounding(abs(got - want), size, array.dtype):
             wrong = fact("jvp_wrong", engine=engine.name, tensor=name, got=got, want=want, factor=_factor(got, want))
             yield subject.failed(wrong)
 

@@ -11,23 +11,32 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims import second_order
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.context import Context
+from gradcheck.checks.implementations.call_variants import with_gradients
 from gradcheck.checks.implementations.implementation_case import second_order_case
 from gradcheck.checks.implementations.undefined_derivatives import is_undefined, kinks_along
+from gradcheck.checks.options import Engines
 from gradcheck.checks.points.drawing import Points
+from gradcheck.checks.points.perturbation import scaled_problem
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.define_by_run import DefineByRun, last_backward_step
+from gradcheck.engines.implementation.saved_tensors import saved_intermediates, unrecorded_gradients
 from gradcheck.facts import fact
 from gradcheck.language.random_streams import random_directions, stream
 
 #: Rounding of second order: a part of the largest element, or so many roots of the unit.
 _PART, _ROOTS = 1e-7, 4.0
+#: The same where it is measured by differences.
+_NEAR = 1e-4
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
 
 
 def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]:
-    """Check second order, unless at a kink or with rounding code."""
+    """Check second order, unless at a kink or with rounding code.
+
+    Without a specification, it is claimed for the gradients that the backward records, and held to differences of the
+    first order."""
     own = [c for c in context.found if c.trial is None]
     is_clear = not any(c.status == "not_differentiable" or c.has_note("own_rounding") for c in own)
     if not engine.code.is_torch or not is_clear:
@@ -38,16 +47,24 @@ def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]
     if incoming:
         seeds = ({"total_": None},)
         problem = replace(problem, case=case, inputs={**problem.inputs, **incoming}, seeds=seeds)
-    second = Context(case, context.options, context.engines, Points(problem, context.engines))
+    alone = not context.case.implementations
+    engines = Engines((engine,), engine) if alone else context.engines
+    if alone and incoming:
+        unrecorded = unrecorded_gradients(engine, problem) if context.options.order == 2 else []
+        engine.observations.unrecorded_gradients = tuple(unrecorded)
+        problem = with_gradients(problem, [name for name in problem.inputs if name not in unrecorded])
+        case = problem.case
+        if not set(incoming) < set(problem.inputs):
+            return []
+    second = Context(case, context.options, engines, Points(problem, engines))
     if not second_order.applies(second):
         return []
-    alone = context.engines.reference is engine
     found = [c for c in second_order.check(second, confirmed=alone) if c.tensor in case.inputs]
     found = [c for c in found if alone or c.mismatch is None or c.mismatch.kind != "differences_disagree"]
     found = [c for c in found if c.status != "undecided" and (c.status != "failed" or _is_real_error(c))]
     if any(c.status == "failed" and is_undefined(c) for c in found) and _is_at_kink(context):
         found = [c for c in found if c.status != "failed" or not is_undefined(c)]
-    return [_explained(second, c) if c.status == "failed" else c for c in found]
+    return [_explained(second, engine, c) if c.status == "failed" else c for c in found]
 
 
 def _is_at_kink(context: Context) -> bool:
@@ -57,9 +74,13 @@ def _is_at_kink(context: Context) -> bool:
     return any(any(kinks_along(context, problem, name, range(array.size))) for name, array in inputs.items())
 
 
-def _explained(second: Context, c: Comparison) -> Comparison:
-    """Add a diagnosis if a first gradient's part of the result is missing."""
+def _explained(second: Context, engine: CodeEngine, c: Comparison) -> Comparison:
+    """Add a diagnosis: kept intermediates, or a first gradient's lost part."""
     problem, reference = second.points.own.problem, second.engines.reference
+    saved = saved_intermediates(engine, problem, scaled_problem(problem, 1))
+    if saved:
+        found = Diagnosis("saved_intermediate", fact("saved_intermediate", names=tuple(saved)), "confirmed")
+        return replace(c, diagnoses=(found,))
     step = last_backward_step(problem)
     if c.want_array is None or step is None or not isinstance(reference, DefineByRun) or not second.options.explained:
         return c
@@ -67,8 +88,12 @@ def _explained(second: Context, c: Comparison) -> Comparison:
     probes = random_directions(problem.inputs, stream(problem.seed, "probes"))
     for name in probes:  # second order is linear in its probes
         alone = {one: probe if one == name else np.zeros_like(probe) for one, probe in probes.items()}
-        part = reference.second_order(problem, step, alone).second.get(c.tensor)
-        if part is not None and np.allclose(wide(part), missing, rtol=_PART, atol=_PART * np.max(np.abs(missing))):
+        if reference is engine:
+            answer = second_order.gradient_differences(engine, problem, step, alone).get(c.tensor)
+            part, near = None if answer is None else answer.values.reshape(missing.shape), _NEAR
+        else:
+            part, near = reference.second_order(problem, step, alone).second.get(c.tensor), _PART
+        if part is not None and np.allclose(wide(part), missing, rtol=near, atol=near * np.max(np.abs(missing))):
             found = Diagnosis("detached", fact("second_detached", gradient=name, tensor=c.tensor), "possible")
             return replace(c, diagnoses=(found,))
     return c

@@ -264,6 +264,7 @@ class CodeEngine(Torch):
             (unbound, fact("parameters_unchecked", names=unbound)),
             (patched, fact("functions_replaced", names=patched)),
             (seen.is_once_differentiable, fact("once_differentiable")),
+            (seen.unrecorded_gradients, fact("gradients_unrecorded", names=seen.unrecorded_gradients)),
             (seen.shares_memory, fact("aliases_argument")),
             (seen.wider_dtypes, fact("wider_dtype", dtypes=tuple(sorted(seen.wider_dtypes)))),
         )

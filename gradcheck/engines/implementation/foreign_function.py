@@ -37,7 +37,8 @@ class Observations:
     changed_arguments      places of arguments changed in place, or "incoming"
     is_once_differentiable whether the code declares that it has no second order
     shares_memory          whether a result shares the memory of an argument
-    is_differentiable      whether a result of the last call requires a gradient"""
+    is_differentiable      whether a result of the last call requires a gradient
+    unrecorded_gradients   inputs whose gradients record no graph, so that they have no second order"""
 
     misshapen_gradients: dict[int, np.ndarray] = field(default_factory=dict)
     wider_dtypes: set[str] = field(default_factory=set)
@@ -45,6 +46,7 @@ class Observations:
     is_once_differentiable: bool = False
     shares_memory: bool = False
     is_differentiable: bool = False
+    unrecorded_gradients: tuple[str, ...] = ()
 
 
 def call_foreign(

@@ -56,5 +56,5 @@ def _numpy_memory() -> bytes | None:
 
 @cache
 def _twister_address(generator: Any) -> int:
-    """Return the address of a Mersenne twister's state; 0 for other generators."""
+    """Return the address of a Mersenne twister's state, 0 for others."""
     return int(generator.ctypes.state_address) if isinstance(generator, np.random.MT19937) else 0

@@ -16,7 +16,7 @@ from gradcheck.language.loader.value_reader import read_tolerance
 from gradcheck.language.loader.yaml_document import BROKEN, Path, describe, path_text
 from gradcheck.language.suggest import did_you_mean
 
-_KEYS = ("call", "forward", "backward", "arguments", "dtypes", "tolerance")
+_KEYS = ("call", "forward", "backward", "arguments", "dtypes", "tolerance", "order")
 #: `FILE.py:NAME`, `package.module:Name.attribute`.
 _REFERENCE = re.compile(r"[^:\s][^:]*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _HINT = "write FILE.py:NAME, the file beside this one, or module:NAME"
@@ -82,6 +82,7 @@ class ImplementationReader:
             arguments,
             self._dtypes((*path, "dtypes"), data.get("dtypes", [])),
             self._tolerance((*path, "tolerance"), data.get("tolerance")),
+            self._order((*path, "order"), data.get("order")),
             place=self.scope.document.place((*inside, key)),
         )
         return made if len(self.scope.errors) == before else None
@@ -117,6 +118,12 @@ class ImplementationReader:
                 at = (*path, number) if isinstance(data, list) else path
                 self.scope.add_error(f"{describe(word)} is no dtype here", at, did_you_mean(str(word), known, ""))
         return tuple(dict.fromkeys(word for word in words if word in known))
+
+    def _order(self, path: Path, data: Any) -> int | None:
+        if data in (None, 1, 2) and data is not True:
+            return data  # type: ignore[no-any-return]
+        self.scope.add_error(f"{path_text(path)} takes 1 or 2, not {describe(data)}", path, "1: no second order")
+        return None
 
     def _tolerance(self, path: Path, data: Any) -> StatedTolerance | None:
         if data is None:

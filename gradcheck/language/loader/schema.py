@@ -115,6 +115,7 @@ DEFINITIONS: dict[str, Any] = {
                 "minItems": 1,
             },
             "tolerance": {"$ref": "#/definitions/StatedTolerance"},
+            "order": {"description": "1: second order is not checked.", "enum": [1, 2]},
         },
     },
     "Implementations": {

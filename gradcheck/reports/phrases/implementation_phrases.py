@@ -53,6 +53,11 @@ add_phrases(
         "parameters_unchecked": "its own {names:commas} {names:one stands|stand} for nothing in the case, and the "
         "gradient{names:one  there is|s there are} unchecked",
         "once_differentiable": "it says itself that it is differentiable once: second order is not asked for",
+        "gradients_unrecorded": "its backward records no graph for {names:commas}: there is no second order to check, "
+        "and torch takes such a gradient as constant, unless the backward is marked @once_differentiable",
+        "saved_intermediate": "an intermediate was saved instead of an input: forward keeps {names:commas}, which it "
+        "computed itself, and torch takes that as constant in a second derivative. Save arguments or results, and "
+        "compute it from them in backward; order: 1 checks the first order alone",
         "wider_dtype": "it computes in {dtypes:commas}, which is more precise than what it is given",
         "aliases_argument": "what it returns shares memory with an argument: an in-place change of one changes both",
         "nondeterministic": "asked again it differs by {size:magnitude}, which is rounding",

@@ -1,0 +1,84 @@
+"""Tensors that code keeps for its backward, and gradients that it records.
+
+A backward can be differentiated again only with respect to tensors that are arguments or results of its forward: torch
+takes any other tensor that forward kept as a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from gradcheck.engines.define_by_run import last_backward_step
+from gradcheck.engines.implementation.code_error import as_code_error
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
+from gradcheck.engines.torch_nodes import nodes
+
+if TYPE_CHECKING:
+    from gradcheck.engines.implementation.code_engine import CodeEngine
+    from gradcheck.language.problem import Problem
+
+
+def unrecorded_gradients(engine: CodeEngine, problem: Problem) -> list[str]:
+    """Return the inputs whose gradients arrive without a record of their own."""
+    step = last_backward_step(problem)
+    with engine.session(problem.dtype):
+        run = engine.evaluated_run(problem)
+        if run is None or step is None:
+            return []
+        leaves = {name: leaf for name, leaf in run.leaves.items() if leaf.requires_grad}
+        seeds = problem.seeds[step]
+        try:
+            found = engine.differentiate(
+                [run.tensor(name) for name in seeds], list(leaves.values()), list(seeds.values())
+            )
+        except USER_EXCEPTIONS as error:
+            as_code_error(engine.name, error)
+            return []
+    pairs = zip(leaves, found, strict=True)
+    return [name for name, g in pairs if g is not None and not g.requires_grad and bool(g.count_nonzero())]
+
+
+def saved_intermediates(engine: CodeEngine, problem: Problem, moved: Problem) -> list[str]:
+    """Return what the code keeps of its forward that is no argument or result.
+
+    These are floating tensors that depend on the inputs: their values differ at `moved`."""
+    with engine.session(problem.dtype):
+        here, there = (dict(_kept_values(engine, one)) for one in (problem, moved))
+    return [
+        name
+        for name, value in here.items()
+        if name in there and value.shape == there[name].shape and not np.array_equal(value, there[name])
+    ]
+
+
+def _kept_values(engine: CodeEngine, problem: Problem) -> Iterator[tuple[str, np.ndarray]]:
+    run = engine.evaluated_run(problem)
+    if run is None:
+        return
+    roots = [one for one in run.tensors.values() if one.grad_fn is not None]
+    known = {_address(one) for one in (*run.leaves.values(), *run.constants.values())}
+    for node in nodes(roots):
+        kind = getattr(node, "_forward_cls", None)
+        if kind is None:
+            continue
+        listed = [(f"saved_tensors[{number}]", one) for number, one in enumerate(_saved(node))]
+        listed += [(f"ctx.{name}", one) for name, one in vars(node).items()]
+        for name, one in listed:
+            is_kept = isinstance(one, torch.Tensor) and (one.is_floating_point() or one.is_complex())
+            if is_kept and not one.requires_grad and one.numel() and _address(one) not in known:
+                yield name, np.array(engine.array(one))
+
+
+def _saved(node: Any) -> tuple[Any, ...]:
+    try:
+        return tuple(node.saved_tensors)
+    except RuntimeError:  # freed, or changed in place
+        return ()
+
+
+def _address(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr() if tensor.layout is torch.strided else 0
