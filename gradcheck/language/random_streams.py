@@ -18,6 +18,7 @@ from gradcheck.language.array_structures import Structure, structure_creator
 from gradcheck.language.case import Value
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.nodes import Call
+from gradcheck.language.expr.traverse import ops_in
 
 _RANDOM = "normal rand rand_like randint randint_like randn randn_like randperm uniform uniform_like"
 RANDOM_OPS = frozenset(_RANDOM.split())
@@ -56,6 +57,12 @@ def random_direction(array: np.ndarray, generator: np.random.Generator) -> np.nd
 def is_one_random_creator(value: Value) -> bool:
     """Return whether a value is one creator of independent random floats."""
     return isinstance(value.expr, Call) and value.expr.op in _FLOATING
+
+
+def is_unbounded(value: Value) -> bool:
+    """Return whether a value is normal numbers alone: any number may occur."""
+    used = set() if value.expr is None else set(ops_in(value.expr))
+    return bool(used & _NORMAL) and used <= _NORMAL | {"getitem"}
 
 
 class RandomHost(NumPy):

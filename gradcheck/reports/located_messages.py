@@ -98,8 +98,8 @@ _CONDITIONS = ("undefined_at", "check_undefined", "needs_sizes")
 def remark_messages(case: CaseResult) -> list[LocatedMessage]:
     """Return the remarks on a case, whether it passes or not.
 
-    They say where the reference is wrong (each tensor once), on which condition formulas hold, what libraries warned
-    of, what has drifted, and what could not be explained.
+    They say where the reference is wrong (each tensor once), on which condition formulas hold, where code raises, what
+    libraries warned of, what has drifted, and what could not be explained.
     """
     told: dict[object, LocatedMessage] = {}
 
@@ -114,6 +114,10 @@ def remark_messages(case: CaseResult) -> list[LocatedMessage]:
             if note.kind in _CONDITIONS:
                 about = "" if note.kind == "needs_sizes" else f"{subject(c)}: "
                 note_once((about, note), c.place, f"{about}{plain(say(note))}")
+    for c in case.comparisons:
+        for note in c.notes if c.status == "passed" else ():
+            if note.kind == "narrower_domain":
+                note_once(note, c.place, f"{c.engine}: {plain(say(note))}")
     for warning in case.warnings:
         note_once(warning, case.place, plain(say(warning)))
     for drift in case.drift:

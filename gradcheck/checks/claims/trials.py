@@ -116,6 +116,8 @@ class _OtherPoints:
                 outside.append(point)
                 if trial_spread(drawn.trial, drawn.attempt) != "ordinary":
                     why = fact("not_finite_here")
+            if why is None and self.points.is_refused(point):
+                why = fact("code_raises_here")
             if why is None:
                 found[:] = self._compare_all(point)
                 empty = any(is_all_nan_or_empty(c) for c in found if c.what.is_general)
@@ -173,7 +175,7 @@ class _OtherPoints:
         self, point: Point | None, look: Callable[[Point], list[Comparison]], of_trials: bool = False
     ) -> bool:
         """Compare at a point and keep it; return whether it is usable."""
-        if not is_usable(point):
+        if not is_usable(point) or self.points.is_refused(point):
             return False
         before = [one.refutation for one in self.wrong]
         found = look(point)

@@ -49,7 +49,9 @@ def call_variants(context: Context, engine: CodeEngine) -> Iterator[CallVariant]
     own = context.points.own.problem
     yield CallVariant("backward_again", _with_two_passes(own), PLAIN_CALL)
     if not engine.code.keeps_state:
-        yield CallVariant("called_in_between", own, CallMode(calls_in_between=True), in_between=_moved(own))
+        moved = _moved(own)
+        between = moved if engine.values_alone(moved) else own  # where the code raises at others
+        yield CallVariant("called_in_between", own, CallMode(calls_in_between=True), in_between=between)
     yield from _subsets(own)
     if len(own.seeds[0]) > 1:
         yield from _roots_alone(own)
@@ -61,7 +63,8 @@ def call_variants(context: Context, engine: CodeEngine) -> Iterator[CallVariant]
         if not engine.draws_numbers(own):  # torch draws in the order of memory
             yield CallVariant("inputs_strided", own, CallMode(inputs="strided"), may_refuse=True)
             yield CallVariant("inputs_sliced", own, CallMode(inputs="sliced"), may_refuse=True)
-            yield CallVariant("inputs_expanded", _rows_alike(own), CallMode(inputs="expanded"), may_refuse=True)
+            if context.case.implementations or not any(value.expr is None for value in own.case.inputs.values()):
+                yield CallVariant("inputs_expanded", _rows_alike(own), CallMode(inputs="expanded"), may_refuse=True)
         yield CallVariant("no_grad", own, CallMode(records_graph=False), may_refuse=True)
         yield CallVariant("no_gradients", own, CallMode(records_graph=False, requires_grad=False), may_refuse=True)
         yield CallVariant("apart", own, CallMode(without_accumulation=True), may_refuse=True)

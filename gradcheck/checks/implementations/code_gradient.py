@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Differences are taken for so many elements of an input, and so many directions.
 ELEMENTS, _DIRECTIONS = 12, 2
+#: Factors on the first step where the code raises at larger ones.
+_STARTS = (1.0, 2.0**-8, 2.0**-16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +91,15 @@ def slope_along(
 
     ratios = [_largest(array[way != 0]) / _largest(way) for _, array, way, _ in wanted]
     unit = max(epsilon(dtype) for *_, dtype in wanted)
-    try:
-        first = finer * 2.0 ** np.floor(np.log2(min(ratios) / 8))
-        with engine.session(problem.dtype):
-            found = slope(share, first, max(unit, 2.0**-52), scale)
-    except (GradcheckError, ValueError, KeyError):
-        return None
-    return found if np.isfinite(found.error) else None
+    first = finer * 2.0 ** np.floor(np.log2(min(ratios) / 8))
+    for start in _STARTS:
+        try:
+            with engine.session(problem.dtype):
+                found = slope(share, start * first, max(unit, 2.0**-52), scale)
+        except (GradcheckError, ValueError, KeyError):
+            continue
+        return found if np.isfinite(found.error) else None
+    return None
 
 
 def _largest(array: np.ndarray) -> float:

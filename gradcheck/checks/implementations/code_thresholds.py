@@ -21,9 +21,10 @@ from gradcheck.checks.points.degenerate import degeneracy, is_usable
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import fact
+from gradcheck.language.case import Case
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
-from gradcheck.language.random_streams import stream
+from gradcheck.language.random_streams import is_unbounded, stream
 from gradcheck.language.trial_draws import listed_sizes
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def check(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
 def overflow(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
     """Check gradients where exponentials overflow but the entry is defined."""
     point = context.points.point_of_sizes(context.points.own.problem.sizes, _OVERFLOW_TRIAL, 1, "far")
-    if not is_usable(point):
+    if not is_usable(point) or context.points.is_refused(point):
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what overflows
@@ -74,7 +75,7 @@ def overflow(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
 
 
 def _check_at(context: Context, engine: CodeEngine, point: Point | None) -> Iterator[Comparison]:
-    if not is_usable(point):
+    if not is_usable(point) or context.points.is_refused(point):
         return
     found = check_engine(point, point.evaluation(engine), context.options.tolerance)
     if degeneracy(point, found) is None:
@@ -83,15 +84,21 @@ def _check_at(context: Context, engine: CodeEngine, point: Point | None) -> Iter
 
 
 def _inputs_around(problem: Problem, constant: float) -> Problem:
-    """Return the problem with floating inputs on both sides of a number."""
+    """Return the problem with inputs without bounds on both sides of a number."""
     generator = stream(problem.seed, "about", repr(constant))
     inputs = {
         name: np.asarray(constant * generator.uniform(0.5, 1.5, array.shape)).astype(array.dtype)
-        if dtypes.is_differentiable(array.dtype) and array.dtype.kind != "c"
+        if dtypes.is_differentiable(array.dtype) and array.dtype.kind != "c" and _is_free(problem.case, name)
         else array
         for name, array in problem.inputs.items()
     }
     return replace(problem, inputs=inputs)
+
+
+def _is_free(case: Case, name: str) -> bool:
+    """Return whether the case states no domain for an input."""
+    value = case.inputs[name]
+    return value.expr is None or is_unbounded(value)
 
 
 def _sizes(context: Context, constant: float) -> Iterator[Mapping[str, int]]:

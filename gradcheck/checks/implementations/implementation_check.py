@@ -26,6 +26,7 @@ from gradcheck.checks.implementations.implementation_case import implementation_
 from gradcheck.checks.implementations.second_order import check_second_order
 from gradcheck.checks.implementations.undefined_derivatives import excuse_undefined
 from gradcheck.checks.options import Engines
+from gradcheck.checks.points.refusals import narrower_domain
 from gradcheck.checks.result import Comparison, Failure
 from gradcheck.engines.core import Core
 from gradcheck.engines.implementation.binding import ancestors_of
@@ -169,6 +170,9 @@ def _run_stages(context: Context, engine: ImplementationEngine) -> None:
         context.found += behaviour.check(context, engine, rounding)
     elif not context.errors:
         context.found = behaviour.check_determinism(context, engine) or context.found
+    if context.points.refusals:
+        note = narrower_domain(engine, context.points.refusals)
+        context.found[:1] = [c.with_notes(note) for c in context.found[:1]]
     diagnose_code(context, engine)
 
 

@@ -26,6 +26,7 @@ from gradcheck.checks.implementations.self_consistency_points import SelfConsist
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.points.drawing import Points
 from gradcheck.checks.points.point import Point
+from gradcheck.checks.points.refusals import Refusal, narrower_domain
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import fact
@@ -54,16 +55,15 @@ def check_self_consistency(
 
 def _checked(case: Case, engine: CodeEngine, forward_engine: CodeEngine | None, options: Options) -> Context:
     engines = Engines((engine,), forward_engine or engine)
-    drawn = SelfConsistencyPoints(with_trials(case), engine, engines)
-    points = list(drawn.all())
+    refusals: list[Refusal] = []
+    points = list(SelfConsistencyPoints(with_trials(case), engine, engines, refusals).all())
     own = Points(points[0].problem, engines)
     own.own = points[0]
     own.variants = points[1:]
     context = Context(points[0].problem.case, options, engines, own)
     noise = CodeNoise(engine, forward_engine)
     for point in points:
-        found = list(_compared(point, noise))
-        context.found += [] if drawn.has_size_dependent_errors(point.trial, found) else found
+        context.found += _compared(point, noise)
     stated = (
         case.engine_tolerance is not None and (case.engine_tolerance.rtol or 0.0) > base(points[0].problem.dtype).rtol
     )
@@ -76,6 +76,8 @@ def _checked(case: Case, engine: CodeEngine, forward_engine: CodeEngine | None, 
         return context
     context.found += check_second_order(context, engine)
     context.found += behaviour.check(context, engine, CodeNoise(engine))
+    if refusals:
+        context.found[-1] = context.found[-1].with_notes(narrower_domain(engine, refusals))
     return context
 
 

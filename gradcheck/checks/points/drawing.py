@@ -16,6 +16,7 @@ from gradcheck.checks.options import Engines
 from gradcheck.checks.points.free_sizes import pinned_sizes, structural_sizes, stuck_sizes
 from gradcheck.checks.points.perturbation import scaled_problem, varied_problem
 from gradcheck.checks.points.point import CasePoint, Point
+from gradcheck.checks.points.refusals import Refusal, refusal_at
 from gradcheck.checks.result import Trial, TrialKind
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
@@ -46,6 +47,7 @@ class Points:
         self.trials: list[Point] = []  # usable drawn points, in order
         self.variants: list[Point] = []  # points that differ from a trial or the own numbers in one thing
         self.kink_points: list[Point] = []  # points exactly at a threshold of the graph
+        self.refusals: list[Refusal] = []  # drawn points at which code raises
         self._nearby: dict[tuple[int, int], Point] = {}
 
     def draw_trial(self, number: int, accept: Callable[[Point], Fact | None]) -> Point | Fact:
@@ -97,6 +99,12 @@ class Points:
         attempt = problem.draw_settings.attempt
         sizes, resized = dict(problem.sizes), problem.sizes != self.own.problem.sizes
         return Point(problem, self.engines, Trial(number, problem.seed, sizes, attempt, kind, resized, problem))
+
+    def is_refused(self, point: Point) -> bool:
+        """Return whether tested code raises at a drawn point; keep its error."""
+        found = [refusal for one in self.engines.tested if (refusal := refusal_at(point, one)) is not None]
+        self.refusals += found
+        return bool(found)
 
     @property
     def other_points(self) -> list[Point]:

@@ -184,6 +184,15 @@ class CodeEngine(Torch):
             given = {**problem.inputs, **problem.constants}
             return {name: a if a is given.get(name) else np.array(a) for name, a in run.values.items()}
 
+    def refusal(self, problem: Problem) -> str:
+        """Return the message of the code's exception; "" if it raises none."""
+        with self.session(problem.dtype), torch.no_grad():
+            try:
+                self.new_run(problem).run_graph()
+            except GradcheckError as error:
+                return error.message
+        return ""
+
     def draws_numbers(self, problem: Problem) -> bool:
         """Return whether an evaluation uses a global random generator."""
         with self.session(problem.dtype):

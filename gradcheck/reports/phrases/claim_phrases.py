@@ -118,6 +118,7 @@ add_phrases(
         # At other points
         "cannot_be_drawn": "values cannot be drawn: {error}",
         "no_trial": "trial {trial} could not be verified in {attempts} draws: {why}",
+        "code_raises_here": "the code raises there",
         "not_evaluated_here": "the graph cannot be evaluated there",
         "not_raised_here": "{error} is not raised at these sizes",
         "graph_is_nan": "the graph is NaN here: nothing is claimed of its gradient",

@@ -55,6 +55,10 @@ add_phrases(
         "once_differentiable": "it says itself that it is differentiable once: second order is not asked for",
         "gradients_unrecorded": "its backward records no graph for {names:commas}: there is no second order to check, "
         "and torch takes such a gradient as constant, unless the backward is marked @once_differentiable",
+        "narrower_domain": lambda found: (
+            f"it raises at {found['count']} of the points that were drawn, and is not checked there: {found['text']}"
+            + (f", first at {', '.join(found['sizes'])}" if found["sizes"] else "")
+        ),
         "saved_intermediate": "an intermediate was saved instead of an input: forward keeps {names:commas}, which it "
         "computed itself, and torch takes that as constant in a second derivative. Save arguments or results, and "
         "compute it from them in backward; order: 1 checks the first order alone",

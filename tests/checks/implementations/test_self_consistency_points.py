@@ -11,56 +11,98 @@ import torch
 from gradcheck.testing import check_function
 
 
-def test_given_arrays_are_tried_in_other_sizes() -> None:
-    def mean(x: Any) -> Any:
-        return x.mean(0)
-
-    def for_more_than_one(g: Any, x: Any) -> Any:
-        return np.broadcast_to(g / max(len(x) - 1, 1) * (len(x) - 1) / len(x), x.shape)
-
-    def for_other_sizes(g: Any, x: Any) -> Any:
-        across = g[:, None] if x.shape[0] == x.shape[1] else g
-        return np.broadcast_to(across / len(x), x.shape)
-
-    x = np.arange(1.0, 7.0).reshape(3, 2)
-    check_function(mean, lambda g, x: np.broadcast_to(g / len(x), x.shape), x=x)
-    for wrong in (for_more_than_one, for_other_sizes):
-        with pytest.raises(AssertionError, match=r"where n\d = "):
-            check_function(mean, wrong, x=x)
+def _mean(x: Any) -> Any:
+    return x.mean(0)
 
 
-def test_what_refuses_other_sizes_or_broadcasts_there_is_not_wrong() -> None:
-    weights = np.arange(6.0).reshape(3, 2)
-
-    def only_here(x: Any) -> Any:
-        if x.shape != (3, 2):
-            raise ValueError("three rows of two")
-        return x * 2
-
-    x = np.arange(1.0, 7.0).reshape(3, 2)
-    check_function(only_here, lambda g, x: 2 * g, x=x)
-    check_function(lambda x: x * weights, lambda g, x: g * weights, x=x)
-    check_function(lambda x: x[:, 0] * x[:, 1], lambda g, x: g[:, None] * x[:, ::-1], x=x)
+def _mean_of_several(g: Any, x: Any) -> Any:
+    """Wrong for one row."""
+    return np.broadcast_to(g / max(len(x) - 1, 1) * (len(x) - 1) / len(x), x.shape)
 
 
-def test_what_is_written_for_one_size_is_right_there() -> None:
-    x = np.arange(1.0, 7.0)
-    check_function(lambda x: (x * x).mean(), lambda g, x: g * x / 3, x=x)
-    with pytest.raises(AssertionError):
-        check_function(lambda x: (x * x).mean(), lambda g, x: g * x / 3 * (1 if len(x) > 1 else 2), x=x)
+def _mean_of_rectangles(g: Any, x: Any) -> Any:
+    """Wrong for as many rows as columns."""
+    across = g[:, None] if x.shape[0] == x.shape[1] else g
+    return np.broadcast_to(across / len(x), x.shape)
 
 
-def test_numbers_beside_those_of_the_code_are_tried() -> None:
-    def square(x: Any) -> Any:
-        return x * np.abs(x)
+def _square(x: Any) -> Any:
+    return x * np.abs(x)
 
-    def cut_off(g: Any, x: Any) -> Any:
-        return 2 * g * np.where(np.abs(x) < 1e-5, 0, np.abs(x))
 
-    x = np.linspace(-2, 2, 8)
-    check_function(square, lambda g, x: 2 * g * np.abs(x), x=x)
-    with pytest.raises(AssertionError):
-        check_function(square, cut_off, x=x)
+def _square_cut_off(g: Any, x: Any) -> Any:
+    """Wrong beside a constant in its code."""
+    return 2 * g * np.where(np.abs(x) < 1e-5, 0, np.abs(x))
+
+
+WRONG = pytest.mark.parametrize(
+    ("forward", "wrong", "shape"),
+    [(_mean, _mean_of_several, (3, 2)), (_mean, _mean_of_rectangles, (3, 2)), (_square, _square_cut_off, (8,))],
+)
+
+
+@WRONG
+def test_shapes_are_drawn_in_other_sizes_and_numbers(forward: Any, wrong: Any, shape: tuple[int, ...]) -> None:
+    with pytest.raises(AssertionError, match="gradient of x"):
+        check_function(forward, wrong, x=shape)
+
+
+@WRONG
+def test_an_array_is_a_point(forward: Any, wrong: Any, shape: tuple[int, ...]) -> None:
+    (found,) = check_function(forward, wrong, x=np.linspace(1, 2, int(np.prod(shape))).reshape(shape)).cases
+    assert {c.trial for c in found.comparisons} == {None}
+
+
+def test_an_array_beside_a_shape_keeps_its_numbers_and_sizes() -> None:
+    seen = set()
+    weights = np.arange(6.0).reshape(2, 3) + 1
+
+    def product(x: Any, w: Any) -> Any:
+        seen.add((x.shape, w.shape, np.abs(w - weights).max() < 0.1 * np.abs(weights).max()))
+        return x @ w
+
+    check_function(product, lambda g, x, w: (g @ w.T, x.T @ g), x=(4, 2), w=weights)
+    assert len({x for x, *_ in seen}) > 2
+    assert {w for _, w, _ in seen} == {(2, 3)}
+
+
+def test_a_matrix_that_must_be_a_rotation_is_one_point() -> None:
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+
+    def angle(r: torch.Tensor) -> torch.Tensor:
+        assert (r @ r.T - torch.eye(2, dtype=r.dtype)).abs().max() < 1e-3
+        return torch.atan2(r[1, 0], r[0, 0])
+
+    class Angle(torch.autograd.Function):
+        factor = 1.0
+
+        @staticmethod
+        def forward(ctx: Any, r: torch.Tensor) -> torch.Tensor:
+            ctx.save_for_backward(r)
+            return angle(r)
+
+        @classmethod
+        def gradient(cls, ctx: Any, g: torch.Tensor) -> torch.Tensor:
+            (r,) = ctx.saved_tensors
+            a, b = r[0, 0], r[1, 0]
+            zero = torch.zeros_like(a)
+            return cls.factor * g * torch.stack([-b, zero, a, zero]).reshape(2, 2) / (a * a + b * b)
+
+        @staticmethod
+        def backward(ctx: Any, g: torch.Tensor) -> torch.Tensor:
+            return Angle.gradient(ctx, g)
+
+    class Doubled(Angle):
+        factor = 2.0
+
+        @staticmethod
+        def backward(ctx: Any, g: torch.Tensor) -> torch.Tensor:
+            return Doubled.gradient(ctx, g)
+
+    check_function(angle, r=turn)
+    check_function(Angle.apply, r=turn)
+    with pytest.raises(AssertionError, match="gradient of r"):
+        check_function(Doubled.apply, r=turn)
 
 
 def test_what_is_undefined_beyond_the_given_signs_is_left_out() -> None:
@@ -79,5 +121,6 @@ def test_what_is_undefined_beyond_the_given_signs_is_left_out() -> None:
             return g * (torch.log(x) + 1)
 
     check_function(Entropy.apply, x=np.array([0.5, 0.2, 1.5]))
+    check_function(Entropy.apply, x="uniform(0.2, 1.5, [3])")
     with pytest.raises(AssertionError):
         check_function(Entropy.apply, x=np.array([0.5, -0.2, 1.5]))
