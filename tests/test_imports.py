@@ -78,3 +78,28 @@ def test_importing_gradcheck_imports_nothing_else() -> None:
     code = "import sys, gradcheck; sys.exit(bool({'numpy', 'yaml', 'rich', 'click'} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=200)
     assert result.returncode == 0, result.stderr
+
+
+CHECK = """
+import sys
+import torch
+from gradcheck.testing import check_function
+class Sin(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sin()
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0].cos()
+check_function(Sin.apply, x=torch.randn(2, 3, dtype=torch.float64, requires_grad=True))
+check_function(Sin.apply, x=(2, 3), spec="sin(x)")
+print(sorted({"sympy", "torch._dynamo", "jax"} & set(sys.modules)))
+"""
+
+
+def test_the_first_check_of_code_loads_no_compiler_and_no_algebra() -> None:
+    """They take a second of the first check of each process."""
+    command = [sys.executable, "-c", CHECK]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200, check=True)
+    assert done.stdout == "[]\n"

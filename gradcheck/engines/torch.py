@@ -137,8 +137,8 @@ class Torch(DefineByRun):
             self._freed_roots += roots
 
     def _sweep(self, roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> None:
-        if _run_backward is not None and all(map(_fits, roots, gradients)):
-            _run_backward(tuple(roots), tuple(gradients), True, False, (), allow_unreachable=True, accumulate_grad=True)
+        if runs_directly(roots, gradients):
+            run_backward(tuple(roots), tuple(gradients), True, False, (), allow_unreachable=True, accumulate_grad=True)
         else:
             torch.autograd.backward(roots, gradients, retain_graph=True)
 
@@ -217,7 +217,7 @@ def _load_decompositions() -> None:
 
 #: `torch.autograd.backward` calls this after importing a computer algebra system to compare shapes, which takes half a
 #: second of every run. None if this version of torch has it elsewhere.
-_run_backward: Any = getattr(getattr(torch.autograd.Variable, "_execution_engine", None), "run_backward", None)
+run_backward: Any = getattr(getattr(torch.autograd.Variable, "_execution_engine", None), "run_backward", None)
 
 
 def _tensor(array: np.ndarray) -> torch.Tensor:
@@ -238,9 +238,10 @@ def _unit_gradient(root: torch.Tensor) -> torch.Tensor | None:
     return torch.ones_like(root) if root.dim() == 0 and root.is_floating_point() else None
 
 
-def _fits(root: torch.Tensor, gradient: torch.Tensor | None) -> bool:
-    """Return whether torch accepts the gradient without its own checks."""
-    return gradient is not None and root.requires_grad and root.shape == gradient.shape
+def runs_directly(roots: Sequence[torch.Tensor], gradients: Sequence[torch.Tensor | None]) -> bool:
+    """Return whether `run_backward` is there, and needs no check of shapes."""
+    pairs = zip(roots, gradients, strict=True)
+    return run_backward is not None and all(g is not None and r.shape == g.shape for r, g in pairs)
 
 
 class TorchHost:

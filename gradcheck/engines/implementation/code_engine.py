@@ -26,7 +26,7 @@ from gradcheck.engines.implementation.random_states import RandomStates
 from gradcheck.engines.implementation.stdout_capture import capture_stdout
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, Output
-from gradcheck.engines.torch import Torch
+from gradcheck.engines.torch import Torch, run_backward, runs_directly
 from gradcheck.engines.torch_nodes import nodes
 from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.facts import Fact, fact
@@ -223,7 +223,11 @@ class CodeEngine(Torch):
 
     def _sweep_without_accumulation(self, roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> None:
         leaves = [one for one in self._leaves if one.requires_grad]
-        found = torch.autograd.grad(roots, leaves, gradients, retain_graph=True, allow_unused=True)
+        if runs_directly(roots, gradients):
+            kept = (True, False, tuple(leaves))  # the graph is kept, and none is made of the pass
+            found = run_backward(tuple(roots), tuple(gradients), *kept, allow_unreachable=True, accumulate_grad=False)
+        else:
+            found = torch.autograd.grad(roots, leaves, gradients, retain_graph=True, allow_unused=True)
         for leaf, gradient in zip(leaves, found, strict=True):
             leaf.grad = gradient
 

@@ -15,7 +15,14 @@ REAL_DTYPES = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 _FEW_DIGITS = 256
 
 
-class PrecisionProbe(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Return False: else torch's first call imports its compiler."""
+        return False
+
+
+class PrecisionProbe(_Mode):
     """Finds the least precise dtype of torch's results, exact ones aside."""
 
     def __init__(self, dtype: torch.dtype) -> None:
@@ -57,7 +64,7 @@ _EXACT = frozenset(
 )
 
 
-class StochasticRounding(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class StochasticRounding(_Mode):
     """Perturbs the results of ops at random; `seed` makes it repeatable."""
 
     def __init__(self, seed: int) -> None:
