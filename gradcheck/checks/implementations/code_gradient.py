@@ -53,6 +53,17 @@ class CodeGradient:
         """The tolerance of each element."""
         return engine_tolerance(self.array.dtype, self.point.problem.case.engine_tolerance)
 
+    @property
+    def rounding(self) -> float:
+        """The rounding of results over the size of the input: noise beside zeros."""
+        (seeds,), values = self.point.problem.seeds, self.point.evaluation(self.engine).states[0].values
+        with np.errstate(all="ignore"):
+            total = sum(
+                float(np.sum(np.abs(wide(values[root]) * wide(g)))) for root, g in seeds.items() if g is not None
+            )
+        size = epsilon(self.array.dtype) * total / _largest(self.array)
+        return size if np.isfinite(size) else 0.0
+
     def subject(self, reference: str) -> Subject:
         """Return the subject of the claim, against this reference."""
         engine, trial = self.engine.name, self.point.trial

@@ -14,6 +14,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.checks.closeness.compare import compare
+from gradcheck.checks.closeness.rounding import recheck_with_allowance
 from gradcheck.checks.implementations.code_gradient import (
     ELEMENTS,
     CodeGradient,
@@ -33,6 +34,8 @@ _MAX_ERROR = 1e-4
 _BARS = 8.0
 #: Factors for the steps that confirm a contradiction.
 _FINER = (2.0**-7, 2.0**-20)
+#: Differences by less, relative to the largest gradient, do not contradict code and its recorded forward together.
+_SLIGHT = 1e-6
 #: Gradients that differ by a larger factor are not checked together.
 _LOST = 1e3
 DIFFERENCES, FORWARD = "differences", "its own forward"
@@ -164,7 +167,8 @@ class _DifferenceChecks:
         return None
 
     def _contradicts(self, direction: np.ndarray, found: Slope) -> bool:
-        if _agrees(self.claim, direction, found, self.scale):
+        slight = _SLIGHT * self.scale * float(np.sum(np.abs(direction))) if self.forward_agrees else 0.0
+        if _agrees(self.claim, direction, found, self.scale, slight):
             return False
         return _is_sure(self.claim, direction, found, self.scale, self.forward_agrees)
 
@@ -184,7 +188,7 @@ def _directional_derivative(got: np.ndarray, direction: np.ndarray) -> float:
 
 
 def _absolute_room(claim: CodeGradient, direction: np.ndarray) -> float:
-    return claim.tolerance.atol * float(np.sum(np.abs(direction)))
+    return (claim.tolerance.atol + claim.rounding) * float(np.sum(np.abs(direction)))
 
 
 def _is_clear(found: Slope, scale: float) -> bool:
@@ -252,6 +256,7 @@ def _compare_with_forward(claim: CodeGradient, forward: np.ndarray | None) -> Co
             return subject.failed(wrong, shape=claim.array.shape)
         return claim.subject(DIFFERENCES).passed(shape=claim.array.shape, elements=claim.array.size)
     found = compare(claim.gradient, forward, claim.tolerance, subject)
-    return (
-        claim.noise.allow_rounding(found, claim.point) if found.status == "failed" and found.mismatch is None else found
-    )
+    if found.status != "failed" or found.mismatch is not None:
+        return found
+    found = recheck_with_allowance(found, np.full(claim.array.shape, claim.rounding), float("inf"))
+    return claim.noise.allow_rounding(found, claim.point) if found.status == "failed" else found

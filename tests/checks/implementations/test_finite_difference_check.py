@@ -76,3 +76,56 @@ def test_all_inputs_are_moved_at_once_where_torch_says_the_same(monkeypatch: Any
     monkeypatch.setattr(CodeEngine, "values_alone", lambda self, p: asked.append(p) or known(self, p))
     check_function(torch.mul, x=np.array([1.5, 0.5]), y=np.array([2.5, 1.0]))
     assert len(asked) < 150
+
+
+class _Constant(torch.autograd.Function):
+    """Its derivative is 0, and its gradient noise."""
+
+    noise = 2.6e-19
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.shape = x.shape
+        return (x - x).sum() + 1
+
+    @classmethod
+    def gradient(cls, ctx: Any, g: Any) -> Any:
+        return (g * cls.noise).expand(ctx.shape)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return _Constant.gradient(ctx, g)
+
+
+class _Sloped(_Constant):
+    noise = 1e-12
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return _Sloped.gradient(ctx, g)
+
+
+def test_noise_beside_zeros_is_rounding() -> None:
+    x = np.linspace(0.5, 2, 4)
+    check_function(_Constant.apply, x=x, choices={"order": 1})
+    with pytest.raises(AssertionError, match="gradient of x"):
+        check_function(_Sloped.apply, x=x, choices={"order": 1})
+
+
+def _shifted_softmax(x: Any) -> Any:
+    """Its epsilon makes the shift matter a little, which its gradient leaves out."""
+    e = torch.exp(x - x.max().detach())
+    return e / (e.sum() + 1e-8)
+
+
+def _clipped(x: Any) -> Any:
+    y = x * 3
+    if y.requires_grad:
+        y.register_hook(lambda g: g.clamp(-0.1, 0.1))
+    return y * y
+
+
+def test_differences_contradict_recorded_code_only_if_they_are_large() -> None:
+    check_function(_shifted_softmax, x=np.linspace(-1, 1, 4))
+    with pytest.raises(AssertionError, match="gradient of x"):
+        check_function(_clipped, x=np.linspace(-1, 1, 4))
