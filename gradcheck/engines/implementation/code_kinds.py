@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import inspect
-import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from gradcheck.engines.implementation.foreign_function import ForeignFunction
+from gradcheck.engines.implementation.mentioned_code import constants_in, library_of
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line
 from gradcheck.errors import UsageError
-
-#: The library of a function, by the package of what it mentions.
-_ARRAY_LIBRARIES = {"torch": "torch", "jax": "jax", "jaxlib": "jax", "autograd": "autograd"}
 
 
 @dataclass(slots=True)
@@ -54,9 +51,7 @@ class Code:
         parts = [self.signature, backward, *_methods(self.function), *_methods(self.module)]
         found: dict[float, None] = {}
         for part in parts:
-            for code, _ in _codes(inspect.unwrap(part), callable) if callable(part) else ():
-                numbers = [c for c in _constants(code) if isinstance(c, (int, float)) and not isinstance(c, bool)]
-                found |= dict.fromkeys(map(float, numbers))
+            found |= dict.fromkeys(constants_in(part)) if callable(part) else {}
         return tuple(found)
 
     @property
@@ -89,7 +84,7 @@ def code_of(found: Any, backward: Any, name: str, several: int = 1) -> Code:
         return Code("function", _forward_of(function), call=function.apply, function=function)
     if not callable(found):
         raise UsageError(f"{name} is a {type(found).__name__}, nothing that can be called")
-    library = _library_of(found)
+    library = library_of(found)
     if library == "jax":
         from gradcheck.engines.implementation.jax_function import JaxFunction
 
@@ -137,59 +132,6 @@ def _forward_of(function: Any) -> Callable[..., Any]:
     return called
 
 
-def _library_of(found: Any) -> str:
-    """Return the library of a function, by its type or by names in its code."""
-    own = _library(type(found))
-    if own in ("jax", "autograd"):
-        return own
-    seen = {library for one in (found, inspect.unwrap(found)) for library in _libraries(one)}
-    return next((library for library in ("torch", "jax", "autograd") if library in seen), "torch")
-
-
 def _methods(owner: Any) -> list[Any]:
     kind = owner if isinstance(owner, type) or owner is None else type(owner)
     return [getattr(kind, name, None) for name in ("forward", "backward", "setup_context")] if kind else []
-
-
-def _constants(code: types.CodeType) -> Iterator[Any]:
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _constants(constant)
-        else:
-            yield constant
-
-
-def _codes(function: Any, follows: Callable[[Any], bool]) -> Iterator[tuple[types.CodeType, list[Any]]]:
-    """Yield the code, with its globals, of a function and those it mentions."""
-    stack: list[Any] = [function]
-    seen: set[int] = set()
-    while stack:
-        one = stack.pop()
-        one = getattr(one, "__func__", one)
-        code, names = getattr(one, "__code__", None), getattr(one, "__globals__", {})
-        if code is None or id(code) in seen:
-            continue
-        seen.add(id(code))
-        values = [names[name] for name in _mentioned(code) if name in names]
-        yield code, values
-        stack += [value for value in values if inspect.isfunction(value) and follows(value)]
-
-
-def _libraries(function: Any) -> Iterator[str]:
-    """Yield the libraries that a function, or a mentioned one, mentions."""
-    called = function if hasattr(function, "__code__") else vars(type(function)).get("__call__", function)
-    for _, values in _codes(called, lambda value: not _library(value)):
-        yield from filter(None, map(_library, values))
-
-
-def _library(value: Any) -> str:
-    module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
-    root = (module or "").partition(".")[0]
-    return _ARRAY_LIBRARIES.get(root, "")
-
-
-def _mentioned(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _mentioned(constant)

@@ -34,15 +34,6 @@ def test_where_it_begins() -> None:
     assert code_of(torch.tanh, None, "f").place == ("", 0)
 
 
-def test_hips_is_told_by_what_its_code_names() -> None:
-    pytest.importorskip("autograd")
-    import autograd.numpy
-
-    made = {"np": autograd.numpy}
-    exec("def f(x):\n    return np.sin(x)", made)
-    assert code_of(made["f"], None, "f").kind == "hips"
-
-
 def test_what_is_no_code() -> None:
     with pytest.raises(UsageError, match="int"):
         code_of(3, None, "three")

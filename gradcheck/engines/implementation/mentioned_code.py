@@ -1,0 +1,128 @@
+"""The code that a callable mentions, and its array library."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+#: The library of a function, by the package of what it mentions.
+_ARRAY_LIBRARIES = {"torch": "torch", "jax": "jax", "jaxlib": "jax", "autograd": "autograd"}
+#: Packages whose own code is not looked into.
+_KNOWN = {*_ARRAY_LIBRARIES, "numpy", "scipy", *sys.stdlib_module_names}
+#: The libraries in the order in which they are chosen if a function mentions several.
+_PREFERRED = ("torch", "jax", "autograd")
+
+
+def library_of(found: Any) -> str:
+    """Return the library that a callable mentions; torch if there is none."""
+    own = _library(type(found).__module__)
+    if own in ("jax", "autograd"):
+        return own
+    seen = set(_libraries(found))
+    return next((library for library in _PREFERRED if library in seen), "torch")
+
+
+def constants_in(function: Any) -> Iterator[float]:
+    """Yield the numbers in the code of a function, and of those it mentions."""
+    for one in _mentioned(function):
+        for code in () if one is not function and _is_known(one) else _nested_codes(getattr(one, "__code__", None)):
+            numbers = [c for c in code.co_consts if isinstance(c, (int, float)) and not isinstance(c, bool)]
+            yield from map(float, numbers)
+
+
+def _libraries(found: Any) -> Iterator[str]:
+    for one in _mentioned(found):
+        yield from filter(None, map(_library, _modules(one)))
+        for code in _nested_codes(getattr(one, "__code__", None)):
+            imports = (i.argval for i in dis.get_instructions(code) if i.opname == "IMPORT_NAME")
+            yield from filter(None, map(_library, imports))
+
+
+def _mentioned(found: Any) -> Iterator[Any]:
+    """Yield a callable, and all that it and users' functions in it mention."""
+    stack: list[Any] = [found]
+    seen: dict[int, Any] = {}  # kept, so that no other object gets the same id
+    while stack:
+        one = stack.pop()
+        inner = getattr(one, "__func__", one)  # a bound method is a new object each time
+        if id(inner) in seen:
+            continue
+        seen[id(inner)] = inner
+        yield one
+        if one is found or not _is_known(one):
+            stack += _parts(one)
+
+
+def _parts(one: Any) -> Iterator[Any]:
+    """Yield what a callable mentions: a partial's parts, names, cells."""
+    if isinstance(one, functools.partial):
+        yield from (one.func, *one.args, *one.keywords.values())
+        return
+    inner = inspect.unwrap(one) if callable(one) else one
+    if inner is not one:
+        yield inner
+    owner, function = getattr(one, "__self__", None), getattr(one, "__func__", one)
+    if not isinstance(function, types.FunctionType):
+        if callable(one) and not isinstance(one, (type, types.BuiltinFunctionType)):
+            yield from _attributes(one, {"__call__", "forward"})
+        return
+    names = {name for code in _nested_codes(function.__code__) for name in code.co_names}
+    cells = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
+    values = [function.__globals__[name] for name in names if name in function.__globals__]
+    yield from (*values, *cells)
+    for value in (*values, *cells, owner):
+        if not isinstance(value, (type, types.FunctionType, type(None))):
+            yield from _attributes(value, names)
+
+
+def _attributes(value: Any, names: set[str]) -> Iterator[Any]:
+    """Yield a value's attributes of these names, if callables or modules."""
+    for name in names:
+        found = inspect.getattr_static(value, name, None)
+        if isinstance(found, types.FunctionType) and not isinstance(value, types.ModuleType):
+            found = types.MethodType(found, value)
+        if callable(found) or isinstance(found, types.ModuleType):
+            yield found
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - raises if the variable is not set
+    except ValueError:
+        return False
+    return True
+
+
+def _nested_codes(code: Any) -> Iterator[types.CodeType]:
+    """Yield a code object and those of the functions defined in it."""
+    if isinstance(code, types.CodeType):
+        yield code
+        for constant in code.co_consts:
+            yield from _nested_codes(constant)
+
+
+def _modules(value: Any) -> Iterator[str]:
+    """Yield the names of modules that a value is, or is of."""
+    if isinstance(value, types.ModuleType):
+        yield value.__name__
+        return
+    scope = getattr(value, "__globals__", None)  # of a library's wrapper around a user's function
+    names = (getattr(value, "__module__", None), (scope or {}).get("__name__"), type(value).__module__)
+    yield from (name for name in names if isinstance(name, str) and name != "builtins")
+
+
+def _is_known(value: Any) -> bool:
+    """Return whether a value is a library's, whose code says nothing here."""
+    roots = {name.partition(".")[0] for name in _modules(value)}
+    if isinstance(value, functools.partial):
+        return False
+    return not roots or not roots.isdisjoint(_KNOWN)
+
+
+def _library(module: str) -> str:
+    return _ARRAY_LIBRARIES.get(module.partition(".")[0], "")
