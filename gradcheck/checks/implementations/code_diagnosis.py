@@ -17,6 +17,7 @@ from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.gather_evidence import with_graph
 from gradcheck.checks.failures.point_failures import diagnose
 from gradcheck.checks.failures.size_factor import express_in_sizes, ratio_of
+from gradcheck.checks.implementations.complex_convention import conjugated_rule
 from gradcheck.checks.implementations.computed_formula import ComputedFormulas, EvidenceAtPoints
 from gradcheck.checks.implementations.gradient_relations import find_relations
 from gradcheck.checks.implementations.loop_mistakes import loop_mistakes
@@ -58,6 +59,10 @@ def diagnose_code(context: Context, engine: CodeEngine) -> None:
 
 def _diagnose(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, number: int) -> None:
     context = formulas.context
+    conjugated = tuple(conjugated_rule(engine, context.points.at(c.trial), c))
+    if conjugated:
+        context.found[number] = replace(context.found[number], diagnoses=conjugated)
+        return
     seen = list(_evidence(context, engine, c))
     found = diagnose(evidence for _, evidence in seen)
     if any(one.kind in ("factor", "mean_for_sum") for one in found):

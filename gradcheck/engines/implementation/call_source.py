@@ -15,6 +15,7 @@ import numpy as np
 
 from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.engines.implementation.code_loading import load_code
+from gradcheck.engines.implementation.foreign_function import other_convention
 from gradcheck.engines.implementation.numpy_pair import NumpyPair
 from gradcheck.engines.implementation.python_references import with_python_references
 from gradcheck.errors import Unsupported
@@ -62,7 +63,7 @@ def call_source(call: CodeCall) -> str:
     arguments = [_argument(writer, claim) for claim in call.engine.binding.positional]
     arguments += [f"{key}={_argument(writer, claim)}" for key, claim in call.engine.binding.keywords.items()]
     writer.parameters = {own: _leaf(writer, name) for own, name in call.engine.binding.parameters.items()}
-    incoming = [_array(seed, kind) for seed in seeds]
+    incoming = [_array(_in_convention(seed, kind), kind) for seed in seeds]
     writer.lines.append(f"{_INCOMING} = {incoming[0] if len(incoming) == 1 else '[' + ', '.join(incoming) + ']'}")
     body = {"numpy": _numpy, "jax": _jax, "hips": _hips}.get(kind, _torch)(writer, arguments)
     text = "\n".join([*_imports(known, kind, sources), *sources, *writer.lines, *body]) + "\n"
@@ -158,7 +159,14 @@ def _numpy(writer: _CallWriter, arguments: list[str]) -> list[str]:
 
 def _expected_comment_of_all(writer: _CallWriter) -> str:
     wanted = writer.call.wanted
-    return "" if wanted is None else f"  # that of {wanted[0]} should be {wanted[1].tolist()!r}"
+    if wanted is None:
+        return ""
+    return f"  # that of {wanted[0]} should be {_in_convention(wanted[1], writer.call.engine.code.kind).tolist()!r}"
+
+
+def _in_convention(gradient: np.ndarray, kind: str) -> np.ndarray:
+    """Return a gradient as the code's library would have it."""
+    return other_convention(gradient) if kind in ("jax", "hips") else gradient
 
 
 def _jax(writer: _CallWriter, arguments: list[str]) -> list[str]:

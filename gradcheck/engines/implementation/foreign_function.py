@@ -66,6 +66,15 @@ def insert_at(values: Iterable[Any], places: Sequence[int], among: Sequence[Any]
     return found
 
 
+def other_convention(gradient: Any) -> np.ndarray:
+    """Return a gradient of torch's convention in that of JAX, or the reverse.
+
+    HIPS autograd has JAX's. For `f(z)` they return `g * f'(z)`, where torch returns `g * conj(f'(z))`: that is the
+    conjugate of theirs for a conjugated `g`."""
+    array = np.asarray(gradient)
+    return np.conj(array) if array.dtype.kind == "c" else array
+
+
 @dataclass(slots=True)
 class _ForeignCall:
     """One call of the code: its arguments, as arrays, and copies of them."""

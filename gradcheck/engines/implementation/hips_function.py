@@ -8,7 +8,7 @@ from typing import Any
 import autograd
 import numpy as np
 
-from gradcheck.engines.implementation.foreign_function import PullbackFunction, insert_at
+from gradcheck.engines.implementation.foreign_function import PullbackFunction, insert_at, other_convention
 
 
 class HipsFunction:
@@ -28,7 +28,8 @@ class HipsFunction:
         results = [np.asarray(one) for one in (found if several else [found])]
 
         def pull(incoming: list[np.ndarray]) -> Sequence[np.ndarray | None]:
-            pulled = vjp(tuple(incoming) if several else incoming[0])
-            return insert_at(map(np.asarray, pulled), places, [None] * len(arguments))
+            seeds = [other_convention(g) for g in incoming]
+            pulled = vjp(tuple(seeds) if several else seeds[0])
+            return insert_at(map(other_convention, pulled), places, [None] * len(arguments))
 
         return results, several, pull

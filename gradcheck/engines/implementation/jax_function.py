@@ -10,7 +10,7 @@ import jax.numpy
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.engines.implementation.foreign_function import PullbackFunction, insert_at
+from gradcheck.engines.implementation.foreign_function import PullbackFunction, insert_at, other_convention
 from gradcheck.engines.jax import wide_floats
 
 
@@ -34,9 +34,10 @@ class JaxFunction:
 
         def pull(incoming: list[np.ndarray]) -> Sequence[np.ndarray | None]:
             with wide_floats():
-                seeds = [jax.numpy.asarray(g, dtype=r.dtype) for g, r in zip(incoming, results, strict=True)]
+                pairs = zip(map(other_convention, incoming), results, strict=True)
+                seeds = [jax.numpy.asarray(g, dtype=r.dtype) for g, r in pairs]
                 pulled = vjp(type(found)(seeds) if several else seeds[0])
-            return insert_at(map(np.array, pulled), places, [None] * len(arguments))
+            return insert_at((other_convention(np.array(g)) for g in pulled), places, [None] * len(arguments))
 
         return results, several, pull
 

@@ -52,6 +52,8 @@ add_phrases(
         "arguments_bound": "called with ({arguments:commas}), {how}",
         "parameters_unchecked": "its own {names:commas} {names:one stands|stand} for nothing in the case, and the "
         "gradient{names:one  there is|s there are} unchecked",
+        "conjugated_for_torch": "the rule multiplies by the conjugate of the derivative, as torch's convention asks; "
+        "in {library} the incoming gradient is multiplied by the derivative itself (2 * z * g for z ** 2)",
         "once_differentiable": "it says itself that it is differentiable once: second order is not asked for",
         "gradients_unrecorded": "its backward records no graph for {names:commas}: there is no second order to check, "
         "and torch takes such a gradient as constant, unless the backward is marked @once_differentiable",

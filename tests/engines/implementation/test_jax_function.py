@@ -65,3 +65,33 @@ def judged() -> list[tuple[str, list[str]]]:
         assert not errors
         found = run(cases, allow_code=True, trials=1, oracle="none").cases
     return [(case.status, [c.tensor for c in case.comparisons if c.status == "failed"]) for case in found]
+
+
+CONJUGATED = "multiplies by the conjugate of the derivative"
+
+
+def test_complex_gradients_follow_its_convention(elsewhere: Elsewhere) -> None:
+    assert elsewhere("jax", judged_of_jax) == ["passed", "passed", "passed", CONJUGATED]
+
+
+def judged_of_jax() -> list[str]:
+    import jax
+
+    from gradcheck.testing import check_function
+
+    z = np.array([1 + 2j, 0.5 - 1j])
+
+    def square(conjugated: bool) -> Any:
+        made = jax.custom_vjp(lambda z: z * z)
+        factor = jax.numpy.conj if conjugated else jax.numpy.asarray
+        made.defvjp(lambda z: (z * z, z), lambda z, g: (2 * factor(z) * g,))
+        return lambda z: made(z)
+
+    def verdict(function: Any, spec: str | None) -> str:
+        try:
+            return check_function(function, z=z, spec=spec).cases[0].status
+        except AssertionError as error:
+            return CONJUGATED if CONJUGATED in str(error) else str(error)
+
+    plain = lambda z: jax.numpy.exp(z)  # noqa: E731
+    return [verdict(*one) for one in ((square(False), None), (plain, None), (plain, "exp(z)"), (square(True), "z * z"))]
