@@ -23,6 +23,7 @@ from gradcheck.language.case import Case, Generalize, Implementation, Value
 from gradcheck.language.trial_draws import with_trials
 from gradcheck.testing.check_failure import CheckFailed, with_snippet
 from gradcheck.testing.function_choices import FunctionChoices, read_choices
+from gradcheck.testing.own_parameters import with_own_parameters
 
 if TYPE_CHECKING:
     import pytest
@@ -64,8 +65,11 @@ def check_function(
     if not given:
         raise UsageError("check_function needs inputs", hint="such as x=(5, 3)")
     own = read_choices(choices)
-    code = _implementation(function, backward, _result(given), own)
+    code, parameters = with_own_parameters(_implementation(function, backward, "", own), given, spec)
     place = _caller_place(code.name)
+    own = own.with_fixed_sizes(parameters.values())
+    given = {**given, **parameters}
+    code = replace(code, entry=_result(given))
     if spec is None:
         on = own.options.get("device", "cpu")
         found = _check_without_spec(code, _case(given, next(iter(given)), own, place), list(given), on)

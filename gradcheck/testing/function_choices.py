@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from gradcheck.checks.options import Options
@@ -33,6 +33,11 @@ class FunctionChoices:
     def sizes_of(self, size: int) -> tuple[int, ...]:
         """Return the sizes that may be drawn for a size; none if any may."""
         return self.sizes.get(size, self.sizes.get(0, ()))
+
+    def with_fixed_sizes(self, arrays: Iterable[Any]) -> FunctionChoices:
+        """Return the choices with the sizes of arrays, which stay as they are."""
+        own = {size: (size,) for array in arrays for size in getattr(array, "shape", ())}
+        return replace(self, sizes={**own, **self.sizes})
 
 
 def read_choices(choices: Mapping[str, Any] | None) -> FunctionChoices:

@@ -82,10 +82,14 @@ def bindings(
     operands."""
     entry = implementation.entry
     known = ancestors_of(case, entry)
-    own = _bind_module_parameters(case, known, parameters)
+    tensors = known if implementation.loaded is None else {*known, *case.inputs, *case.constants}
+    arguments = {one.name for one in parameters_of(function) or ()}
+    own = _bind_module_parameters(case, tensors - arguments, parameters)
     empty = Binding((), parameters=own, unbound_parameters=tuple(name for name in parameters if name not in own))
     if implementation.arguments is not None:
-        return [replace(empty, positional=implementation.arguments, how="as arguments say")]
+        is_own = implementation.loaded is not None and own
+        listed = (claim for claim in implementation.arguments if not is_own or claim.text not in own.values())
+        return [replace(empty, positional=tuple(listed), how="as arguments say")]
     operands = [name for name in operands_of(case, entry) if name not in own.values()]
     in_order = replace(empty, positional=tuple(map(_named, operands)))
     wanted = parameters_of(function)
@@ -154,15 +158,22 @@ def _misfit(
 
 
 def _bind_module_parameters(case: Case, known: Collection[str], parameters: Collection[str]) -> dict[str, str]:
-    """Return the tensors for a module's own parameters.
-
-    They have the same name, also with `_` for `.`, or its last part if only one parameter ends so."""
+    """Return the tensors for a module's own parameters; see `written_names`."""
     tensors = [name for name in (*case.inputs, *case.constants, *case.graph) if name in known]
-    lasts = [name.rpartition(".")[2] for name in parameters]
     found: dict[str, str] = {}
-    for name, last in zip(parameters, lasts, strict=True):
-        written = (name, name.replace(".", "_"), last if lasts.count(last) == 1 else name)
+    for name in parameters:
+        written = written_names(name, parameters)
         match = next((one for one in written if one in tensors and one not in found.values()), None)
         if match is not None:
             found[name] = match
     return found
+
+
+def written_names(name: str, parameters: Collection[str]) -> tuple[str, ...]:
+    """Return the names that a parameter may have in a case.
+
+    They are its own, also with `_` for `.`, and its last part if no other parameter ends so."""
+    last = name.rpartition(".")[2]
+    is_unique = sum(one.rpartition(".")[2] == last for one in parameters) == 1
+    plain = name.replace(".", "_")
+    return (name, plain, *([] if plain.isidentifier() else [f"module_{plain}"]), *([last] if is_unique else []))

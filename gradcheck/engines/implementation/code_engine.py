@@ -21,6 +21,7 @@ from gradcheck.engines.implementation.code_error import CodeError, as_code_error
 from gradcheck.engines.implementation.code_kinds import Code
 from gradcheck.engines.implementation.code_run import CodeRun
 from gradcheck.engines.implementation.global_state import restore_global_state
+from gradcheck.engines.implementation.module_parameters import call_with_parameters
 from gradcheck.engines.implementation.precision_modes import PrecisionProbe, StochasticRounding
 from gradcheck.engines.implementation.random_states import RandomStates
 from gradcheck.engines.implementation.stdout_capture import capture_stdout
@@ -260,14 +261,13 @@ class CodeEngine(Torch):
         if code.foreign is not None:
             given = [*positional, *keywords.values()]
             return foreign_function.call_foreign(code.foreign, given, self.observations, self.array)
-        if code.module is not None:
-            own = {parameter: names[tensor] for parameter, tensor in self.binding.parameters.items()}
-            module = code.module.to(torch.get_default_dtype()) if self.binding.unbound_parameters else code.module
-            module = module if self.device is None else module.to(self.device)
-            return torch.func.functional_call(module, own, tuple(positional), keywords)
-        assert code.call is not None
-        self._last_arguments = [*positional, *keywords.values()]
-        return code.call(*positional, **keywords)
+        with code.around():
+            if code.module is not None:
+                own = {parameter: names[tensor] for parameter, tensor in self.binding.parameters.items()}
+                return call_with_parameters(code.module, own, (positional, keywords), self.device)
+            assert code.call is not None
+            self._last_arguments = [*positional, *keywords.values()]
+            return code.call(*positional, **keywords)
 
     @property
     def notes(self) -> tuple[Fact, ...]:

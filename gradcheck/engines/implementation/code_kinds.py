@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from gradcheck.engines.implementation.foreign_function import ForeignFunction
 from gradcheck.engines.implementation.mentioned_code import constants_in, library_of
+from gradcheck.engines.implementation.module_parameters import holder_of, parameter_arrays, parameter_names
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line
 from gradcheck.errors import UsageError
 
@@ -23,8 +26,10 @@ class Code:
     signature   the function whose parameters are its arguments
     call        the callable on torch's tensors, for the torch kinds
     foreign     the callable of another library
-    parameters  a module's own, by name
-    function    the class of a `Function`"""
+    parameters  a module's own that require a gradient, by name
+    module      the module, or one that holds all modules that a function mentions
+    function    the class of a `Function`
+    around      the context of each call"""
 
     kind: str
     signature: Callable[..., Any]
@@ -33,11 +38,16 @@ class Code:
     parameters: tuple[str, ...] = ()
     module: Any = None
     function: type | None = None
+    around: Callable[[], AbstractContextManager[None]] = nullcontext
 
     @property
     def is_torch(self) -> bool:
         """True if torch itself differentiates it."""
         return self.foreign is None
+
+    def parameter_values(self) -> dict[str, np.ndarray]:
+        """Return arrays of its own parameters, by name."""
+        return {} if self.module is None else parameter_arrays(self.module)
 
     @property
     def keeps_state(self) -> bool:
@@ -77,8 +87,7 @@ def code_of(found: Any, backward: Any, name: str, several: int = 1) -> Code:
     if isinstance(found, type) and issubclass(found, torch.nn.Module):
         found = _made(found, name)
     if isinstance(found, torch.nn.Module):
-        names = tuple(parameter for parameter, _ in found.named_parameters())
-        return Code("module", found.forward, call=found, parameters=names, module=found)
+        return Code("module", found.forward, call=found, parameters=parameter_names(found), module=found)
     function = _function_of(found)
     if function is not None:
         return Code("function", _forward_of(function), call=function.apply, function=function)
@@ -93,7 +102,9 @@ def code_of(found: Any, backward: Any, name: str, several: int = 1) -> Code:
         from gradcheck.engines.implementation.hips_function import HipsFunction
 
         return Code("hips", found, foreign=HipsFunction(found))
-    return Code("torch", found, call=found)
+    holder = holder_of(found)
+    names = () if holder is None else parameter_names(holder)
+    return Code("torch", found, call=found, parameters=names, module=holder if names else None)
 
 
 def _made(kind: type, name: str) -> Any:

@@ -39,13 +39,7 @@ def differentiable_forward(code: Code) -> Code | None:
     inner = code.function
     if inner is not None:
         return replace(code, call=lambda *arguments: _run(inner, arguments), function=None)
-    call = code.call
-
-    def outer(*arguments: Any, **keywords: Any) -> Any:
-        with _bypass_backwards():
-            return call(*arguments, **keywords)
-
-    return replace(code, call=outer)
+    return replace(code, around=_bypass_backwards)
 
 
 def _run(function: Any, arguments: tuple[Any, ...]) -> Any:

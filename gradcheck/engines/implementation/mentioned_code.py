@@ -29,21 +29,21 @@ def library_of(found: Any) -> str:
 
 def constants_in(function: Any) -> Iterator[float]:
     """Yield the numbers in the code of a function, and of those it mentions."""
-    for one in _mentioned(function):
+    for one in mentioned(function):
         for code in () if one is not function and _is_known(one) else _nested_codes(getattr(one, "__code__", None)):
             numbers = [c for c in code.co_consts if isinstance(c, (int, float)) and not isinstance(c, bool)]
             yield from map(float, numbers)
 
 
 def _libraries(found: Any) -> Iterator[str]:
-    for one in _mentioned(found):
+    for one in mentioned(found):
         yield from filter(None, map(_library, _modules(one)))
         for code in _nested_codes(getattr(one, "__code__", None)):
             imports = (i.argval for i in dis.get_instructions(code) if i.opname == "IMPORT_NAME")
             yield from filter(None, map(_library, imports))
 
 
-def _mentioned(found: Any) -> Iterator[Any]:
+def mentioned(found: Any) -> Iterator[Any]:
     """Yield a callable, and all that it and users' functions in it mention."""
     stack: list[Any] = [found]
     seen: dict[int, Any] = {}  # kept, so that no other object gets the same id
@@ -74,9 +74,10 @@ def _parts(one: Any) -> Iterator[Any]:
     names = {name for code in _nested_codes(function.__code__) for name in code.co_names}
     cells = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
     values = [function.__globals__[name] for name in names if name in function.__globals__]
-    yield from (*values, *cells)
-    for value in (*values, *cells, owner):
-        if not isinstance(value, (type, types.FunctionType, type(None))):
+    found = [*values, *cells, *([] if owner is None else [owner])]
+    yield from found
+    for value in found:
+        if not isinstance(value, (type, types.FunctionType)):
             yield from _attributes(value, names)
 
 

@@ -15,7 +15,8 @@ def gradient(function: Any, *arguments: torch.Tensor) -> torch.Tensor:
     forward = differentiable_forward(code_of(function, None, "f"))
     assert forward is not None
     assert forward.call is not None
-    (found,) = torch.autograd.grad(forward.call(*arguments).sum(), arguments[0])
+    with forward.around():
+        (found,) = torch.autograd.grad(forward.call(*arguments).sum(), arguments[0])
     return found
 
 

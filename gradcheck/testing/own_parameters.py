@@ -1,0 +1,63 @@
+"""The parameters of modules and layers, as further inputs of a check."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.engines.implementation.binding import parameters_of, written_names
+from gradcheck.engines.implementation.code_kinds import Code
+from gradcheck.language.case import Implementation
+
+
+def with_own_parameters(
+    implementation: Implementation, given: Mapping[str, Any], spec: str | None
+) -> tuple[Implementation, dict[str, np.ndarray]]:
+    """Return the implementation, instantiated, and its own parameters."""
+    from gradcheck.engines.implementation.code_kinds import code_of
+    from gradcheck.engines.implementation.code_loading import load_code
+
+    code = code_of(*load_code(implementation), implementation.name)
+    if isinstance(implementation.loaded, type) and code.module is not None:
+        implementation = replace(implementation, loaded=code.module)
+    return implementation, own_parameters(code, given, spec)
+
+
+def own_parameters(code: Code, given: Mapping[str, Any], spec: str | None) -> dict[str, np.ndarray]:
+    """Return the values of the code's own parameters that are not given.
+
+    With a specification, only of those that it mentions. Their precision is at least that of the given arrays; with
+    shapes alone it is double precision."""
+    mentioned = None if spec is None else set(re.findall(r"\w+", spec))
+    arguments = {one.name for one in parameters_of(code.signature) or ()}
+    given_dtypes = [dtype for value in given.values() if (dtype := _dtype_of(value)) is not None]
+    found: dict[str, np.ndarray] = {}
+    for name, array in code.parameter_values().items():
+        written = [one for one in written_names(name, code.parameters) if one.isidentifier() and one not in arguments]
+        if not written or any(one in given for one in written):
+            continue
+        chosen = written[-1] if mentioned is None else next((one for one in written if one in mentioned), None)
+        if chosen is not None and chosen not in found:
+            found[chosen] = array.astype(_wider(array.dtype, given_dtypes), copy=True)
+    return found
+
+
+def _dtype_of(value: Any) -> np.dtype | None:
+    """Return the dtype of an array or tensor of floating-point numbers."""
+    name = str(getattr(value, "dtype", "")).removeprefix("torch.")
+    dtype = dtypes.BY_NAME.get(name)
+    return dtype if dtype is not None and dtypes.is_differentiable(dtype) else None
+
+
+def _wider(own: np.dtype, given: list[np.dtype]) -> np.dtype:
+    """Return the parameter's dtype, or a more precise one of the given arrays."""
+    listed = [dtypes.real_of(one) for one in given] or [np.dtype(np.float64)]
+    widest = max(listed, key=lambda one: one.itemsize)
+    if widest.itemsize <= dtypes.real_of(own).itemsize:
+        return own
+    return dtypes.complex_of(widest) if own.kind == "c" else widest

@@ -1,0 +1,90 @@
+"""Parameters of modules are operands of `check_function`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from gradcheck.engines.implementation.code_kinds import code_of
+from gradcheck.testing import check_function
+from gradcheck.testing.own_parameters import own_parameters
+
+
+class Linear(torch.autograd.Function):
+    factor = 1
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x, w)
+        return x @ w.t()
+
+    @classmethod
+    def backward(cls, ctx: Any, g: torch.Tensor) -> Any:
+        x, w = ctx.saved_tensors
+        return g @ w, cls.factor * g.t() @ x
+
+
+class Doubled(Linear):
+    factor = 2
+
+
+class Layer(torch.nn.Module):
+    def __init__(self, function: Any = Linear) -> None:
+        super().__init__()
+        self.function = function
+        self.weight = torch.nn.Parameter(torch.randn(5, 3))
+        self.bias = torch.nn.Parameter(torch.randn(5))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.function.apply(x, self.weight) + self.bias  # type: ignore[no-any-return]
+
+
+X = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
+WAYS: dict[str, Callable[[Layer], None]] = {
+    "a shape": lambda layer: check_function(layer, x=(4, 3)) and None,
+    "a tensor": lambda layer: check_function(layer, x=X) and None,
+    "given": lambda layer: check_function(layer, x=(4, 3), weight=(5, 3)) and None,
+    "inside": lambda layer: check_function(torch.nn.Sequential(torch.nn.Tanh(), layer), x=(4, 3)) and None,
+    "mentioned": lambda layer: check_function(lambda x: layer(x), x=(4, 3)) and None,
+    "a method": lambda layer: check_function(layer.forward, x=(4, 3)) and None,
+    "specified": lambda layer: check_function(layer, x=(4, 3), spec="x @ weight.T + bias") and None,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_parameters_gradient_is_checked(way: str) -> None:
+    WAYS[way](Layer())
+    with pytest.raises(AssertionError, match=r"gradient of (module_1_)?weight: .* differs"):
+        WAYS[way](Layer(Doubled))
+
+
+def test_parameters_are_contiguous_where_inputs_are_not() -> None:
+    """torch's batch norm computes other numbers with a weight that is not."""
+    check_function(torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3)), x=(4, 2))
+
+
+def test_the_module_stays_as_it_was() -> None:
+    layer = Layer()
+    before = layer.weight.detach().clone()
+    check_function(layer, x=(4, 3))
+    assert layer.weight.dtype is torch.float32
+    assert torch.equal(layer.weight, before)
+
+
+def test_one_that_the_specification_does_not_mention_is_named() -> None:
+    found = check_function(torch.nn.LayerNorm(3), x=(4, 3), spec="F.layer_norm(x, [3])")
+    notes = [note for c in found.cases[0].comparisons for note in c.notes if note.kind == "parameters_unchecked"]
+    assert [note["names"] for note in notes] == [("weight", "bias")]
+
+
+def test_parameters_are_at_least_as_precise_as_what_is_given() -> None:
+    code = code_of(Layer(), None, "layer")
+    assert own_parameters(code, {"x": (4, 3)}, None)["weight"].dtype == np.float64
+    assert own_parameters(code, {"x": X}, None)["weight"].dtype == np.float64
+    assert own_parameters(code, {"x": X.detach().float()}, None)["weight"].dtype == np.float32
+    assert set(own_parameters(code, {"x": (4, 3), "weight": (5, 3)}, None)) == {"bias"}
+    assert set(own_parameters(code, {"x": (4, 3)}, "x @ weight.T")) == {"weight"}
