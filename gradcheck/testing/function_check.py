@@ -67,7 +67,7 @@ def check_function(
     own = read_choices(choices)
     code, parameters = with_own_parameters(_implementation(function, backward, "", own), given, spec)
     place = _caller_place(code.name)
-    own = own.with_fixed_sizes(parameters.values())
+    own = own.with_fixed_sizes((*parameters.values(), *(given.values() if spec is None else ())))
     given = {**given, **parameters}
     code = replace(code, entry=_result(given))
     if spec is None:

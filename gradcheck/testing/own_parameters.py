@@ -23,8 +23,8 @@ def with_own_parameters(
     from gradcheck.engines.implementation.code_loading import load_code
 
     code = code_of(*load_code(implementation), implementation.name)
-    if isinstance(implementation.loaded, type) and code.module is not None:
-        implementation = replace(implementation, loaded=code.module)
+    if isinstance(implementation.loaded, type) and code.instance is not None:
+        implementation = replace(implementation, loaded=code.instance)
     return implementation, own_parameters(code, given, spec)
 
 

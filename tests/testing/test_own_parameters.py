@@ -12,6 +12,7 @@ import torch
 from gradcheck.engines.implementation.code_kinds import code_of
 from gradcheck.testing import check_function
 from gradcheck.testing.own_parameters import own_parameters
+from tests.engines.implementation import layers
 
 
 class Linear(torch.autograd.Function):
@@ -65,6 +66,55 @@ def test_a_parameters_gradient_is_checked(way: str) -> None:
 def test_parameters_are_contiguous_where_inputs_are_not() -> None:
     """torch's batch norm computes other numbers with a weight that is not."""
     check_function(torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3)), x=(4, 2))
+
+
+KINDS = [
+    layers.Affine,
+    layers.InDicts,
+    layers.InLists,
+    layers.OfParameters,
+    layers.StoresAll,
+    layers.ReturnsAll,
+    layers.ReturnsByName,
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_layers_own_gradients_are_checked(kind: type) -> None:
+    check_function(kind(), x=(2, 3))
+    with pytest.raises(AssertionError, match=r"gradient of (W|params_0): .* differs"):
+        check_function(layers.wrong(kind)(), x=(2, 3))
+
+
+def test_so_are_those_of_layers_inside_of_a_layer() -> None:
+    check_function(layers.OfLayers(), x=(2, 3))
+    with pytest.raises(AssertionError, match=r"gradient of (W1|layers_0_W): .* differs"):
+        check_function(layers.OfLayers(layers.wrong(layers.Affine)), x=(2, 3))
+
+
+def test_a_layer_is_compared_with_a_specification() -> None:
+    layer = layers.Affine()
+    check_function(layer, x=(2, 3), spec="x @ W + b")
+    check_function(layer.forward, layer.backward, x=(2, 3), W=(3, 4), b=(4,), spec="x @ W + b")
+    with pytest.raises(AssertionError, match=r"gradient of W: .* differs from torch"):
+        check_function(layers.wrong(layers.Affine), x=(2, 3), spec="x @ W + b")
+
+
+def test_a_layers_parameter_without_a_gradient_is_named() -> None:
+    found = check_function(layers.Forgets(), x=(2, 3))
+    notes = [note for c in found.cases[0].comparisons for note in c.notes if note.kind == "parameters_unchecked"]
+    assert [note["names"] for note in notes] == [("W",)]
+
+
+def test_a_backward_that_changes_a_parameter_fails() -> None:
+    class Learns(layers.Affine):
+        def backward(self, dout: Any) -> Any:
+            found = super().backward(dout)
+            self.W -= 0.1 * self.dW
+            return found
+
+    with pytest.raises(AssertionError, match="changes its argument W in place"):
+        check_function(Learns(), x=(2, 3))
 
 
 def test_the_module_stays_as_it_was() -> None:

@@ -259,8 +259,11 @@ class CodeEngine(Torch):
     def _call(self, positional: list[Any], keywords: dict[str, Any], names: Mapping[str, Any]) -> Any:
         code = self.code
         if code.foreign is not None:
-            given = [*positional, *keywords.values()]
-            return foreign_function.call_foreign(code.foreign, given, self.observations, self.array)
+            foreign: Any = code.foreign
+            if self.binding.parameters:
+                foreign = foreign.with_bound(tuple(self.binding.parameters))
+            given = [*positional, *keywords.values(), *(names[one] for one in self.binding.parameters.values())]
+            return foreign_function.call_foreign(foreign, given, self.observations, self.array)
         with code.around():
             if code.module is not None:
                 own = {parameter: names[tensor] for parameter, tensor in self.binding.parameters.items()}
@@ -272,7 +275,8 @@ class CodeEngine(Torch):
     @property
     def notes(self) -> tuple[Fact, ...]:
         """Facts about the code that are no failure."""
-        seen, unbound, patched = self.observations, self.binding.unbound_parameters, self.patched_functions
+        seen, patched = self.observations, self.patched_functions
+        unbound = (*self.binding.unbound_parameters, *self.code.unchecked)
         optional = (
             (unbound, fact("parameters_unchecked", names=unbound)),
             (patched, fact("functions_replaced", names=patched)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import types
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -26,7 +27,8 @@ class Code:
     signature   the function whose parameters are its arguments
     call        the callable on torch's tensors, for the torch kinds
     foreign     the callable of another library
-    parameters  a module's own that require a gradient, by name
+    parameters  a module's or layer's own that require a gradient, by name
+    unchecked   a layer's own whose gradients have no place
     module      the module, or one that holds all modules that a function mentions
     function    the class of a `Function`
     around      the context of each call"""
@@ -36,6 +38,7 @@ class Code:
     call: Callable[..., Any] | None = None
     foreign: ForeignFunction | None = None
     parameters: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
     module: Any = None
     function: type | None = None
     around: Callable[[], AbstractContextManager[None]] = nullcontext
@@ -47,7 +50,14 @@ class Code:
 
     def parameter_values(self) -> dict[str, np.ndarray]:
         """Return arrays of its own parameters, by name."""
+        if self.foreign is not None:
+            return self.foreign.parameter_arrays() if self.parameters else {}  # type: ignore[attr-defined]
         return {} if self.module is None else parameter_arrays(self.module)
+
+    @property
+    def instance(self) -> Any:
+        """The module or layer that is called, or None."""
+        return self.module if self.foreign is None else getattr(self.foreign, "owner", None)
 
     @property
     def keeps_state(self) -> bool:
@@ -74,18 +84,16 @@ class Code:
             return "", 0
 
 
-def code_of(found: Any, backward: Any, name: str, several: int = 1) -> Code:
+def code_of(found: Any, backward: Any, name: str, several: int | None = None) -> Code:
     """Return an object's kind. Raises UsageError if it cannot be called.
 
-    `several` is the number of tensors of the entry."""
-    if backward is not None:
-        from gradcheck.engines.implementation.numpy_pair import NumpyPair
-
-        if not callable(found) or not callable(backward):
-            raise UsageError(f"{name}: forward and backward are functions")
-        return Code("numpy", found, foreign=NumpyPair(found, backward, several))
-    if isinstance(found, type) and issubclass(found, torch.nn.Module):
+    `several` is the number of tensors of the entry; None if unknown."""
+    if backward is None and isinstance(found, type) and (issubclass(found, torch.nn.Module) or _is_layer(found)):
         found = _made(found, name)
+    if backward is None and _is_layer(found):
+        found, backward = getattr(found, "forward", found), found.backward
+    if backward is not None:
+        return _pair_of(found, backward, name, several)
     if isinstance(found, torch.nn.Module):
         return Code("module", found.forward, call=found, parameters=parameter_names(found), module=found)
     function = _function_of(found)
@@ -107,11 +115,30 @@ def code_of(found: Any, backward: Any, name: str, several: int = 1) -> Code:
     return Code("torch", found, call=found, parameters=names, module=holder if names else None)
 
 
+def _is_layer(found: Any) -> bool:
+    """Return whether an object or class has a forward and a backward."""
+    kind = found if isinstance(found, type) else type(found)
+    if issubclass(kind, (torch.nn.Module, torch.autograd.Function, types.FunctionType)):
+        return False
+    forward = getattr(found, "forward", None if isinstance(found, type) else found)
+    return callable(forward) and callable(getattr(found, "backward", None))
+
+
+def _pair_of(forward: Any, backward: Any, name: str, several: int | None) -> Code:
+    from gradcheck.engines.implementation.numpy_pair import NumpyPair
+
+    if not callable(forward) or not callable(backward):
+        raise UsageError(f"{name}: forward and backward are functions")
+    pair = NumpyPair(forward, backward, several)
+    names, unchecked = pair.parameters.found, pair.parameters.unchecked
+    return Code("numpy", forward, foreign=pair, parameters=tuple(names), unchecked=tuple(unchecked))
+
+
 def _made(kind: type, name: str) -> Any:
     try:
         return kind()
     except USER_EXCEPTIONS as error:
-        message = f"{name} is a class of modules that cannot be made without arguments: {error_line(error)}"
+        message = f"{name} is a class that cannot be made without arguments: {error_line(error)}"
         raise UsageError(message, hint="name an instance of it") from error
 
 

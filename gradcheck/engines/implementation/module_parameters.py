@@ -63,7 +63,29 @@ def call_with_parameters(
     own = {**dict(module.named_parameters()), **dict(module.named_buffers())}
     state = {name: bound[name].contiguous() if name in bound else _as_called(one, device) for name, one in own.items()}
     positional, keywords = arguments
-    return torch.func.functional_call(module, state, tuple(positional), keywords)
+    state = {f"module.{name}": tensor for name, tensor in state.items()}
+    return torch.func.functional_call(_WithFlatWeights(module), state, tuple(positional), keywords)
+
+
+class _WithFlatWeights(torch.nn.Module):
+    """A module whose recurrent parts use the weights that replace their own.
+
+    torch keeps those in a list, too, which `functional_call` does not replace."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, *arguments: Any, **keywords: Any) -> Any:
+        recurrent: list[Any] = [one for one in self.module.modules() if isinstance(one, torch.nn.RNNBase)]
+        known = [one._flat_weights for one in recurrent]
+        for one in recurrent:
+            one._flat_weights = [getattr(one, name, None) for name in one._flat_weights_names]
+        try:
+            return self.module(*arguments, **keywords)
+        finally:
+            for one, weights in zip(recurrent, known, strict=True):
+                one._flat_weights = weights
 
 
 def _as_called(tensor: torch.Tensor, device: torch.device | None) -> torch.Tensor:

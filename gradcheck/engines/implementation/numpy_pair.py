@@ -5,7 +5,12 @@ The forward returns `(out, cache)`, the backward gradients in the arguments' ord
 
 from __future__ import annotations
 
+import copy
+import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -13,84 +18,196 @@ import numpy as np
 from gradcheck.engines.implementation.binding import parameters_of
 from gradcheck.engines.implementation.code_error import CodeError
 from gradcheck.engines.implementation.foreign_function import PullbackFunction, insert_at
+from gradcheck.engines.implementation.layer_parameters import (
+    LayerParameter,
+    LayerParameters,
+    gradient_names,
+    layer_parameters,
+    returned_names,
+)
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
+from gradcheck.errors import Unsupported
 
 #: Prefix and suffix of a tensor's name in the name of its gradient.
 _GRADIENT_AFFIXES = (("", ""), ("d", ""), ("grad_", ""), ("d_", ""), ("", "_grad"))
+#: The name of an incoming gradient, and other words that begin so.
+_INCOMING = re.compile(r"(d|g|grad|up|delta)\w*|\w+_(grad|bar)")
+_WORDS = re.compile(r"data|dt|dims?|depth|degree|dilation|dist|dropout|dtype|diff|groups?|gamma|g(ain)?_?")
+#: Attributes in which a layer stores its result, or the gradient of its only input, in place of returning it.
+_RESULTS = ("output", "outputs", "out", "result", "y", "A", "a", "Z", "z")
+_INPUT_GRADIENTS = ("dinputs", "dinput", "input_grad", "grad_input", "gradInput", "dX", "dx")
 
 
 class NumpyPair:
-    """A forward, with `backward(incoming, cache)` or `(incoming, *inputs)`."""
+    """A forward, with `backward(incoming, cache)` or `(incoming, *inputs)`.
 
-    def __init__(self, forward: Callable[..., Any], backward: Callable[..., Any], several: int = 1) -> None:
-        """`several` is the number of tensors of the entry."""
+    owner       the object of which both are methods, such as a layer; each call has a copy of it
+    parameters  those that the owner keeps; `bound` are the names of those that stand behind the other arguments"""
+
+    def __init__(self, forward: Callable[..., Any], backward: Callable[..., Any], several: int | None = None) -> None:
+        """`several` is the number of tensors of the entry; None if unknown."""
         self.forward, self.backward, self._several = forward, backward, several
+        self.bound: tuple[str, ...] = ()
+        own = getattr(forward, "__self__", None if inspect.isroutine(forward) else forward)
+        self.owner = own if own is getattr(backward, "__self__", None) and not isinstance(own, type) else None
+        self.parameters = LayerParameters() if self.owner is None else layer_parameters(self.owner)
+        if self.parameters.unchecked:
+            self.parameters.add_returned(returned_names(backward), len(_names(forward) or ()))
 
     @property
     def keeps_state(self) -> bool:
         """True if both are methods of one object, such as a layer."""
-        owner = getattr(self.forward, "__self__", self.forward)
-        return owner is getattr(self.backward, "__self__", None)
+        return self.owner is not None
+
+    def with_bound(self, names: Sequence[str]) -> NumpyPair:
+        """Return the pair with these parameters as further arguments."""
+        made = copy.copy(self)
+        made.bound = tuple(names)
+        return made
+
+    def parameter_arrays(self) -> dict[str, np.ndarray]:
+        """Return the values of the owner's parameters."""
+        return {name: np.asarray(one.value.of(self.owner)) for name, one in self.parameters.found.items()}
 
     def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, PullbackFunction]:
-        found = self.forward(*arguments)
-        results, caches = self._split_results(found)
+        count = len(arguments) - len(self.bound)
+        own = [self.parameters.found[name] for name in self.bound]
+        pair = self._copied()
+        values = arguments[count:]
+        for parameter, value in zip(own, values, strict=True):
+            parameter.value.put(pair.owner, value)
+        inputs = arguments[:count]
+        returned = pair.forward(*inputs)
+        found = pair._stored(_RESULTS) if returned is None else returned
+        results, caches = pair._split_results(found)
         arrays = [_array(one) for one in results]
-        if len(arrays) != self._several and self._several == 1:
-            raise CodeError(f"forward returned {len(arrays)} tensors; a pair is (result, cache)")
+        several = len(arrays) > 1 if self._several is None else self._several > 1
 
         def pull(incoming: list[np.ndarray]) -> Sequence[np.ndarray | None]:
-            given = tuple(incoming) if self._several > 1 else incoming[0]
-            returned = self.backward(*self._backward_arguments(given, caches, arguments, results))
-            return gradients_in_order(returned, arguments, needs, _names(self.forward))
+            for parameter in own:
+                parameter.clear(pair.owner)
+            returned = pair.backward(*pair._backward_arguments(list(incoming), caches, inputs, results))
+            for parameter, value in zip(own, values, strict=True):
+                np.copyto(value, parameter.value.of(pair.owner))  # a change in place is one of the argument
+            return pair._gradients(returned, inputs, needs[:count], own)
 
-        return arrays, self._several > 1, pull
+        return arrays, several, pull
+
+    def _copied(self) -> NumpyPair:
+        """Return the pair of a copied owner; no call sees another's state."""
+        if self.owner is None:
+            return self
+        owner = _copy_of(self.owner)
+        methods = (getattr(one, "__name__", "__call__") for one in (self.forward, self.backward))
+        forward, backward = (getattr(owner, name) for name in methods)
+        copied = copy.copy(self)
+        copied.forward, copied.backward, copied.owner = forward, backward, owner
+        return copied
+
+    def _stored(self, names: Sequence[str]) -> Any:
+        return next((vars(self.owner)[name] for name in names if name in getattr(self.owner, "__dict__", ())), None)
+
+    def _gradients(
+        self, returned: Any, inputs: list[Any], needs: list[bool], own: Sequence[LayerParameter]
+    ) -> list[np.ndarray | None]:
+        """Return the gradients of inputs and parameters, returned or stored."""
+        names = _names(self.forward)
+        further: dict[str, Any] = {}
+        if returned is None and self.owner is not None:
+            known = set(vars(self.owner))
+            written = [gradient_names(name, known) for name in (names or [])[: len(inputs)]]
+            listed = [self._stored(one) for one in written] if any(written) else [self._stored(_INPUT_GRADIENTS)]
+            returned = tuple(listed)
+        elif isinstance(returned, tuple) and len(returned) == len(inputs) + len(self.parameters.found):
+            further = dict(zip(self.parameters.found, returned[len(inputs) :], strict=True))
+            returned = returned[: len(inputs)]
+        elif isinstance(returned, Mapping) and names is not None:
+            listed = [*names[: len(inputs)], *(one.name for one in own)]
+            found = _by_name(returned, len(listed), listed)
+            returned = tuple(found[: len(inputs)])
+            further = dict(zip(listed[len(inputs) :], found[len(inputs) :], strict=True))
+        gradients = gradients_in_order(returned, inputs, needs, names)
+        stored = {one.name: one.gradient(self.owner) for one in own}
+        return [*gradients, *(further.get(name) if one is None else one for name, one in stored.items())]
 
     def backward_arguments_text(self, given: list[Any], arguments: list[str], names: tuple[str, str]) -> list[str]:
         """Return the backward's arguments as text.
 
-        `names` are the variables of the incoming gradient and of the forward's result."""
+        `names` are the variables of the incoming gradient and of the forward's result. Raises Unsupported for a
+        layer, whose state is not written."""
+        if self.owner is not None:
+            raise Unsupported("the state of a layer is not written")
         incoming, name = names
         found = self.forward(*given)
-        _, caches = self._split_results(found)
+        results, caches = self._split_results(found)
+        is_nested = isinstance(found, tuple) and isinstance(found[0], (tuple, list))
         result = f"{name}[0]" if isinstance(found, tuple) else name
-        first = 1
-        if self._several > 1 and isinstance(found, tuple):
-            is_nested = len(found) == 2 and len(caches) == 1 and self._several != 1 and found[1] is caches[0]
-            first = 1 if is_nested else self._several
-            incoming = f"tuple({incoming})"
+        first = 1 if is_nested else len(results)
         cached = [f"{name}[{n}]" for n in range(first, first + len(caches))]
-        return self._backward_arguments(incoming, cached, arguments, [result])
+        seeds = [f"{incoming}[{n}]" for n in range(len(results))] if len(results) > 1 else [incoming]
+        return [
+            one if isinstance(one, str) else f"tuple({incoming})"
+            for one in self._backward_arguments(seeds, cached, arguments, [result])
+        ]
 
     def _split_results(self, found: Any) -> tuple[list[Any], list[Any]]:
+        """Return the results, and what follows them for the backward."""
         if not isinstance(found, tuple):
-            return (list(found), []) if isinstance(found, list) and self._several > 1 else ([found], [])
-        if self._several > 1:
-            inner = found[0]
-            if len(found) == 2 and isinstance(inner, (tuple, list)) and len(inner) == self._several:
-                return list(inner), [found[1]]
-            if len(found) == self._several:
-                return list(found), []
-            return list(found[: self._several]), list(found[self._several :])
-        return [found[0]], list(found[1:])
+            return (list(found), []) if isinstance(found, list) and self._several not in (None, 1) else ([found], [])
+        inner = found[0] if found else None
+        if (
+            isinstance(inner, (tuple, list))
+            and self._several in (None, len(inner))
+            and all(map(_is_float_array, inner))
+        ):
+            return list(inner), list(found[1:])
+        count = self._several or self._count_of_results(found)
+        return list(found[:count]), list(found[count:])
+
+    def _count_of_results(self, found: tuple[Any, ...]) -> int:
+        """Return how many results the backward has incoming gradients of."""
+        wanted = _names(self.backward)
+        leading = len(list(takewhile(_is_float_array, found)))
+        if not wanted:
+            return 1
+        gradients = 1 + len(list(takewhile(self._names_incoming, wanted[1:])))
+        if 1 < len(wanted) < len(found):  # all incoming gradients are one tuple
+            return max(1, min(leading, len(found) - len(wanted) + 1))
+        return max(1, min(leading, gradients))
+
+    def _names_incoming(self, name: str) -> bool:
+        own = _names(self.forward) or []
+        return bool(_INCOMING.fullmatch(name)) and not _WORDS.fullmatch(name) and name not in own
 
     def _backward_arguments(
-        self, incoming: Any, caches: list[Any], arguments: list[Any], results: list[Any]
+        self, incoming: list[Any], caches: list[Any], arguments: list[Any], results: list[Any]
     ) -> list[Any]:
         """Return the backward's arguments: the cache, else the inputs."""
         names, own = _names(self.backward), _names(self.forward)
-        takes_inputs = names is not None and len(names) == 1 + len(arguments) and len(names) > 1 + len(caches)
+        apart = len(incoming) == 1 or self._takes_apart(len(incoming), len(caches))
+        given = incoming if apart else [tuple(incoming)]
+        count = len(given)
+        takes_inputs = names is not None and len(names) == count + len(arguments) and len(names) > count + len(caches)
         if caches and not takes_inputs:
-            return [incoming, *caches]
+            return [*given, *(caches if names is None or len(names) > count else ())]
         if names is None:
-            return [incoming, *arguments]
-        wanted = names[1:]
+            return [*given, *([] if self.owner is not None else arguments)]
+        wanted = names[count:]
         if own is not None and all(name in own for name in wanted):
             by_name = dict(zip(own, arguments, strict=False))
             if all(name in by_name for name in wanted):
-                return [incoming, *(by_name[name] for name in wanted)]
+                return [*given, *(by_name[name] for name in wanted)]
         if len(wanted) == len(arguments) + 1:
-            return [incoming, *arguments, results[0]]
-        return [incoming, *arguments[: len(wanted)]]
+            return [*given, *arguments, results[0]]
+        return [*given, *arguments[: len(wanted)]]
+
+    def _takes_apart(self, count: int, caches: int) -> bool:
+        """Return whether each of several incoming gradients is an argument."""
+        names = _names(self.backward)
+        if names is None or len(names) < count:
+            return False
+        is_exact = len(names) == count + caches and set(names[1:count]).isdisjoint(_names(self.forward) or ())
+        return is_exact or all(map(self._names_incoming, names[1:count]))
 
 
 def _names(function: Callable[..., Any]) -> list[str] | None:
@@ -103,6 +220,22 @@ def _array(result: Any) -> np.ndarray:
     if array.dtype.kind not in "biufc":
         raise CodeError(f"forward returned {type(result).__name__}, no array of numbers")
     return array
+
+
+def _copy_of(owner: Any) -> Any:
+    """Return a deep copy of an object, except for attributes that have none."""
+    try:
+        return copy.deepcopy(owner)
+    except USER_EXCEPTIONS:
+        copied = copy.copy(owner)
+        for name, value in vars(copied).items():
+            with suppress(*USER_EXCEPTIONS):
+                setattr(copied, name, copy.deepcopy(value))
+        return copied
+
+
+def _is_float_array(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, np.generic, float)) and np.asarray(value).dtype.kind in "fc"
 
 
 def gradients_in_order(

@@ -9,7 +9,7 @@ import pytest
 
 from gradcheck.engines.implementation.code_error import CodeError
 from gradcheck.engines.implementation.numpy_pair import NumpyPair, gradients_in_order
-from tests.engines.implementation import functions
+from tests.engines.implementation import functions, layers
 
 X, W, B = np.arange(6.0).reshape(3, 2), np.ones((2, 4)), np.zeros(4)
 
@@ -37,6 +37,54 @@ def test_several_results() -> None:
     assert several
     assert [float(one) for one in results] == [0, 5]
     assert pull([np.asarray(1.0), np.asarray(2.0)])[0][0, 0] == 21
+
+
+def several_of(forward: Any, backward: Any, *arguments: Any) -> tuple[int, list[Any]]:
+    """The number of results, and the gradients for ones and twos."""
+    results, _, pull = NumpyPair(forward, backward)(list(arguments), [True] * len(arguments))
+    return len(results), list(pull([np.full_like(one, place + 1) for place, one in enumerate(results)]))
+
+
+def test_results_that_are_not_known_to_be_several() -> None:
+    """As in CS231n: `(h, c, cache)` and `backward(dh, dc, cache)`."""
+
+    def both(dsum: Any, dproduct: Any, cache: Any) -> Any:
+        x, y = cache
+        return dsum + dproduct * y, dsum + dproduct * x
+
+    x, y = np.full(2, 3.0), np.full(2, 5.0)
+    right = [[11, 11], [7, 7]]
+    for forward, backward in (
+        (lambda x, y: (x + y, x * y, (x, y)), both),
+        (lambda x, y: ((x + y, x * y), (x, y)), lambda grads, cache: both(*grads, cache)),
+        (lambda x, y: (x + y, x * y, (x, y)), lambda grads, cache: both(*grads, cache)),
+    ):
+        count, gradients = several_of(forward, backward, x, y)
+        assert count == 2
+        assert np.array_equal(gradients, right)
+
+
+def test_caches_are_no_results() -> None:
+    count, gradients = several_of(lambda x, w: (x * w, x, w), lambda dout, x, w: (dout * w, dout * x), B + 2, B + 3)
+    assert count == 1
+    assert np.array_equal(gradients[0], [3, 3, 3, 3])
+    assert several_of(lambda x, data: (x * data, data), lambda dout, data: dout * data, B + 2, np.arange(4))[0] == 1
+    assert several_of(lambda x: (2 * x, x), lambda dout: 2 * dout, B)[0] == 1
+
+
+@pytest.mark.parametrize(
+    "kind", [layers.Affine, layers.InDicts, layers.InLists, layers.OfParameters, layers.StoresAll, layers.ReturnsAll]
+)
+def test_a_layer_has_its_parameters_behind_its_inputs(kind: type) -> None:
+    layer = kind()
+    pair = NumpyPair(layer.forward, layer.backward)
+    names = tuple(pair.parameters.found)[:1]
+    before = pair.parameter_arrays()[names[0]].copy()
+    _, _, pull = pair.with_bound(names)([np.ones((2, 3)), np.full((3, 4), 5.0)], [True, True])
+    gradients = pull([np.ones((2, 4))])
+    assert np.array_equal(gradients[0], np.full((2, 3), 20.0))  # type: ignore[arg-type]
+    assert np.array_equal(gradients[1], np.full((3, 4), 2.0))  # type: ignore[arg-type]
+    assert np.array_equal(pair.parameter_arrays()[names[0]], before)  # the layer itself is as it was
 
 
 def test_gradients_in_the_order_of_the_arguments() -> None:

@@ -1,0 +1,249 @@
+"""Parameters that a layer of NumPy arrays keeps, and their gradients.
+
+Courses write `self.W` and `self.dW`, `self.params["W"]` and `self.grads["W"]`, lists of both, or objects with a value
+and a gradient. Sublayers are searched, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import inspect
+import re
+import textwrap
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+#: What stands before or after a tensor's name in the name of its gradient, without `_` and in lower case.
+_BEFORE = ("d", "grad", "dl", "dld", "dloss", "dlossd", "delta", "gradient", "grads")
+_AFTER = ("grad", "gradient", "bar", "grads")
+#: Containers of gradients, and of values and gradients of one parameter.
+_CONTAINERS = ("grads", "gradients", "dparams", "grad", "dparameters", "paramgrads", "deltas")
+_VALUES, _GRADIENTS = ("value", "data", "val", "w"), ("grad", "gradient", "g", "d", "dw")
+#: How deep sublayers are searched.
+_DEPTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place in an object: names of attributes, and keys, each in a tuple."""
+
+    path: tuple[Any, ...]
+
+    def of(self, owner: Any) -> Any:
+        """Return the value there, or None."""
+        for step in self.path:
+            try:
+                owner = owner[step[0]] if isinstance(step, tuple) else getattr(owner, step)
+            except (AttributeError, KeyError, IndexError, TypeError):
+                return None
+        return owner
+
+    def put(self, owner: Any, value: np.ndarray) -> None:
+        """Store an array there, into the known one if it fits."""
+        known = self.of(owner)
+        if (
+            isinstance(known, np.ndarray)
+            and known.flags.writeable
+            and (known.shape, known.dtype) == (value.shape, value.dtype)
+        ):
+            known[...] = value  # so that others who have the array see it
+            return
+        *others, last = self.path
+        holder = Slot(tuple(others)).of(owner)
+        if isinstance(last, tuple):
+            holder[last[0]] = value
+        else:
+            setattr(holder, last, value)
+
+
+@dataclass(frozen=True, slots=True)
+class LayerParameter:
+    """A parameter, its place, and the places where its gradient may be."""
+
+    name: str
+    value: Slot
+    gradients: tuple[Slot, ...]
+
+    def gradient(self, owner: Any) -> Any:
+        """Return the gradient that a backward has stored, or None."""
+        shape = np.shape(self.value.of(owner))
+        found = [one for one in (slot.of(owner) for slot in self.gradients) if one is not None]
+        return next((one for one in found if np.shape(one) == shape), found[0] if found else None)
+
+    def clear(self, owner: Any) -> None:
+        """Set stored gradients to zeros, which some backwards add to."""
+        for slot in self.gradients:
+            known = slot.of(owner)
+            if isinstance(known, np.ndarray) and known.dtype.kind in "fc":
+                slot.put(owner, np.zeros(np.shape(self.value.of(owner)), known.dtype))
+
+
+@dataclass(slots=True)
+class LayerParameters:
+    """The parameters of a layer; `unchecked` are those without a gradient."""
+
+    found: dict[str, LayerParameter] = field(default_factory=dict)
+    unchecked: dict[str, Slot] = field(default_factory=dict)
+    _known: dict[int, tuple[Any, str]] = field(default_factory=dict)  # by array, itself and its name
+
+    def add(self, array: Any, value: Slot, gradients: tuple[Slot, ...]) -> None:
+        """Add a parameter; an array that is there already has further gradients."""
+        _, name = self._known.get(id(array), (None, ""))
+        if not name:
+            name = next(one for one in _labels(value.path) if one not in self.found and one not in self.unchecked)
+            self._known[id(array)] = (array, name)
+        known = self.found.get(name)
+        if gradients:
+            self.unchecked.pop(name, None)
+            self.found[name] = LayerParameter(
+                name, known.value if known else value, (*(known.gradients if known else ()), *gradients)
+            )
+        elif known is None:
+            self.unchecked[name] = value
+
+    def add_returned(self, returned: Sequence[str], inputs: int) -> None:
+        """Add unchecked parameters whose gradients the backward returns.
+
+        They stand behind those of the inputs, or have names."""
+        is_all = len(returned) == inputs + len(self.found) + len(self.unchecked)
+        for name, slot in list(self.unchecked.items()):
+            if is_all or gradient_names(name, set(returned)) or name in returned:
+                del self.unchecked[name]
+                self.found[name] = LayerParameter(name, slot, ())
+
+
+def returned_names(backward: Callable[..., Any]) -> list[str]:
+    """Return the keys or variables that a backward returns; "" for others."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(backward)))
+    except (OSError, TypeError, SyntaxError):
+        return []
+    found: list[str] = []
+    for node in ast.walk(tree):
+        value = node.value if isinstance(node, ast.Return) else None
+        if isinstance(value, ast.Tuple):
+            found = [one.id if isinstance(one, ast.Name) else "" for one in value.elts]
+        elif isinstance(value, ast.Dict):
+            found = [one.value for one in value.keys if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    return found
+
+
+def layer_parameters(owner: Any) -> LayerParameters:
+    """Return the parameters that an object and its sublayers keep."""
+    found = LayerParameters()
+    _search(owner, (), found, {})
+    return found
+
+
+def gradient_names(name: str, known: set[str]) -> list[str]:
+    """Return those of the known names that a gradient of `name` may have."""
+    plain = _plain(name)
+    wanted = {*(before + plain for before in _BEFORE), *(plain + after for after in _AFTER)}
+    matching = sorted(one for one in known if _plain(one) in wanted)
+    return sorted(matching, key=lambda one: name not in one)  # the same capitals first
+
+
+def _search(owner: Any, path: tuple[Any, ...], found: LayerParameters, seen: dict[int, Any]) -> None:
+    if id(owner) in seen or len(path) > 2 * _DEPTH or not hasattr(owner, "__dict__"):
+        return
+    seen[id(owner)] = owner
+    own = vars(owner)
+    names = {*own, *(name for code in _codes(owner, None) for name in code.co_names)}
+    stored = {
+        i.argval for code in _codes(owner, "forward") for i in dis.get_instructions(code) if i.opname == "STORE_ATTR"
+    }
+    gradients = {gradient for name in own for gradient in gradient_names(name, set(own))}
+    containers = [name for name in names if _plain(name) in _CONTAINERS]
+    for name, value in own.items():
+        if name in stored or name in gradients or name in containers:
+            continue
+        for key, one in _items(value):
+            step = (*path, name, *key)
+            own_names = _value_and_gradients(one)
+            if _is_layer(one):
+                _search(one, step, found, seen)
+            elif own_names is not None:
+                array, others = own_names
+                found.add(getattr(one, array), Slot((*step, array)), tuple(Slot((*step, other)) for other in others))
+            elif _is_parameter(one):
+                slots = _gradient_slots(key[-1][0] if key else name, names, containers)
+                found.add(one, Slot(step), tuple(Slot((*path, *slot)) for slot in slots))
+
+
+def _labels(path: tuple[Any, ...]) -> Iterator[str]:
+    """Yield names for a parameter, the shortest first."""
+    steps = [step[0] if isinstance(step, tuple) else step for step in path]
+    if isinstance(path[-1], str) and path[-1] in _VALUES and len(path) > 1:
+        steps.pop()
+    named = [re.sub(r"\W", "_", str(step)) for step in steps]
+    is_key = isinstance(steps[-1], str) and len(steps) > 1 and isinstance(path[len(steps) - 1], tuple)
+    plain = "_".join([*named[:-2], named[-1]] if is_key else named)
+    yield plain
+    yield "_".join(named)
+    yield from (f"{plain}_{number}" for number in count(2))
+
+
+def _gradient_slots(key: Any, names: set[str], containers: list[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield the places of a gradient in the object that has the parameter."""
+    if isinstance(key, str):
+        yield from ((name,) for name in gradient_names(key, names))
+        keys = [key, *(before + key for before in ("d", "grad_", "d_"))]
+    else:
+        keys = [key]
+    for container in containers:
+        yield from ((container, (one,)) for one in keys)
+
+
+def _items(value: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Yield a value, or those in a dict or list, with their keys."""
+    if isinstance(value, (Mapping, list, tuple)):
+        pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
+        yield from (((((key,),), one)) for key, one in pairs)
+    else:
+        yield (), value
+
+
+def _value_and_gradients(one: Any) -> tuple[str, list[str]] | None:
+    """Return the attributes of a value and of its gradients, if there are."""
+    own = vars(one) if hasattr(one, "__dict__") and not isinstance(one, type) else {}
+    value = next((name for name in own if name in _VALUES and _is_parameter(own[name])), None)
+    gradients = [name for name in own if name in _GRADIENTS and name != value]
+    return None if value is None or not gradients else (value, gradients)
+
+
+def _is_parameter(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in "fc" and value.size > 0
+
+
+def _is_layer(value: Any) -> bool:
+    return callable(getattr(value, "backward", None)) and not isinstance(value, (type, types.ModuleType))
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _codes(owner: Any, start: str | None) -> Iterator[types.CodeType]:
+    """Yield the code of an object's methods, or of those `start` calls."""
+    kinds = type(owner).__mro__
+    stack = [start, "__call__"] if start else [name for kind in kinds for name in vars(kind)]
+    seen: set[str] = set()
+    while stack:
+        name = stack.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        for kind in kinds:
+            function = vars(kind).get(name)
+            code = getattr(getattr(function, "__func__", function), "__code__", None)
+            if isinstance(code, types.CodeType):
+                yield code
+                stack += code.co_names if start and name not in ("backward", "__init__") else ()
+                if "super" not in code.co_names:
+                    break
