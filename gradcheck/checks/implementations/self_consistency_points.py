@@ -140,7 +140,7 @@ def _has_new_signs(problem: Problem, own: Problem) -> bool:
 
 
 def _problems_near_thresholds(problem: Problem, constants: Sequence[float]) -> Iterator[Problem]:
-    """Yield problems with all numbers without bounds near the code's constants.
+    """Yield problems with unbounded numbers near constants of the code.
 
     Signs are those given. Each constant is used in each element of the smallest input."""
     low, high = _THRESHOLDS
