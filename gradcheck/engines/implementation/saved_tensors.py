@@ -60,7 +60,7 @@ def _kept_values(engine: CodeEngine, problem: Problem) -> Iterator[tuple[str, np
     if run is None:
         return
     roots = [one for one in run.tensors.values() if one.grad_fn is not None]
-    known = {_address(one) for one in (*run.leaves.values(), *run.constants.values())}
+    known = {_address(one) for one in (*run.leaves.values(), *run.constants.values()) if not one.requires_grad}
     for node in nodes(roots):
         kind = getattr(node, "_forward_cls", None)
         if kind is None:
@@ -68,9 +68,14 @@ def _kept_values(engine: CodeEngine, problem: Problem) -> Iterator[tuple[str, np
         listed = [(f"saved_tensors[{number}]", one) for number, one in enumerate(_saved(node))]
         listed += [(f"ctx.{name}", one) for name, one in vars(node).items()]
         for name, one in listed:
-            is_kept = isinstance(one, torch.Tensor) and (one.is_floating_point() or one.is_complex())
-            if is_kept and not one.requires_grad and one.numel() and _address(one) not in known:
+            if isinstance(one, torch.Tensor) and _is_made_in_forward(one) and _address(one) not in known:
                 yield name, np.array(engine.array(one))
+
+
+def _is_made_in_forward(tensor: torch.Tensor) -> bool:
+    """Return whether a floating tensor is no argument or result; a view is none."""
+    is_known = tensor.requires_grad and not (tensor.grad_fn is None and tensor._is_view())
+    return (tensor.is_floating_point() or tensor.is_complex()) and tensor.numel() > 0 and not is_known
 
 
 def _saved(node: Any) -> tuple[Any, ...]:

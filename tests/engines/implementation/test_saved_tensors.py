@@ -63,6 +63,21 @@ class _KeptSigmoid(torch.autograd.Function):
         return g * (s + x * s * (1 - s))
 
 
+class _KeptHalves(torch.autograd.Function):
+    """Views that are made in forward are kept in place of the argument."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        a, b = x.chunk(2)
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        a, b = ctx.saved_tensors
+        return torch.cat([g * b, g * a])
+
+
 def _text(function: Any, spec: str | None = None) -> str:
     with pytest.raises(AssertionError) as raised:
         check_function(function, x=(4,), spec=spec)
@@ -108,4 +123,5 @@ def test_a_kept_intermediate_is_named(spec: str | None) -> None:
     text = _text(_KeptSigmoid.apply, spec=spec)
     assert "cause: an intermediate was saved instead of an input: forward keeps saved_tensors[1]" in text
     check_function(_KeptSigmoid.apply, x=(4,), spec=spec, choices={"order": 1})
+    assert "forward keeps saved_tensors[0], saved_tensors[1]" in _text(_KeptHalves.apply)
     assert "intermediate" not in _text(functions.SecondOrderLost.apply, spec=spec and "tanh(x)")
