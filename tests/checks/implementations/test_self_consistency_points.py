@@ -66,6 +66,12 @@ def test_an_array_beside_a_shape_keeps_its_numbers_and_sizes() -> None:
     assert {w for _, w, _ in seen} == {(2, 3)}
 
 
+@pytest.mark.parametrize("spec", [None, "x * w"])
+def test_a_size_that_an_array_has_is_not_drawn(spec: str | None) -> None:
+    weights = np.arange(3.0) + 1
+    check_function(np.multiply, lambda g, x, w: (g * w, (g * x).sum(0)), x=(4, 3), w=weights, spec=spec)
+
+
 def test_a_matrix_that_must_be_a_rotation_is_one_point() -> None:
     turn = np.array([[0.6, -0.8], [0.8, 0.6]])
 
