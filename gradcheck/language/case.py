@@ -99,6 +99,19 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class CallArguments:
+    """The arguments of a Python call, by name and in order.
+
+    `objects` are those that are no tensors of the case: a value that is handed on, or a structure with an `Operand` of
+    `engines.implementation.call_arguments` for each tensor in it. `as_torch` calls as torch's `gradcheck` does: by
+    position, and with a module's own parameters as they are."""
+
+    names: tuple[str, ...]
+    objects: Mapping[str, Any] = field(default_factory=dict)
+    as_torch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Implementation:
     """Code for an entry of the graph: a callable, or a forward and backward.
 
@@ -115,6 +128,7 @@ class Implementation:
     order: int | None = None  # 1: no second order; None: as many as the code has
     place: Place = field(default_factory=Place, compare=False)
     loaded: Any = field(default=None, compare=False, repr=False)
+    given: CallArguments | None = field(default=None, compare=False, repr=False)  # of a Python call
 
     @property
     def name(self) -> str:

@@ -3,10 +3,11 @@
 cases     `check_cases`, `check_engine`
 function  `check_function`: a function with its own backward, compared with a specification
 over      `over`: pytest's parametrization over dtypes and sizes
-moving    `gradcheck`, with the signature of `torch.autograd.gradcheck`
+moving    `gradcheck` and `gradgradcheck`, called as those of `torch.autograd`
 """
 
 from gradcheck.testing.case_checks import check_cases, check_engine
-from gradcheck.testing.function_check import check_function, gradcheck, over
+from gradcheck.testing.function_check import check_function, over
+from gradcheck.testing.torch_signature import gradcheck, gradgradcheck
 
-__all__ = ["check_cases", "check_engine", "check_function", "gradcheck", "over"]
+__all__ = ["check_cases", "check_engine", "check_function", "gradcheck", "gradgradcheck", "over"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from gradcheck.language.trial_draws import with_trials
 from gradcheck.testing.check_failure import CheckFailed, with_snippet
 from gradcheck.testing.function_choices import FunctionChoices, read_choices
 from gradcheck.testing.own_parameters import with_own_parameters
+from gradcheck.testing.python_arguments import is_shape, split_arguments
 
 if TYPE_CHECKING:
     import pytest
@@ -64,25 +65,52 @@ def check_function(
     given = {**(inputs or {}), **named}
     if not given:
         raise UsageError("check_function needs inputs", hint="such as x=(5, 3)")
+    found = result_of_call(PythonCall(function, backward, given, spec), choices)
+    if found.exit_code:
+        raise failure_of(found)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class PythonCall:
+    """A function with its arguments, as torch's gradcheck takes them or not."""
+
+    function: Callable[..., Any]
+    backward: Callable[..., Any] | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
+    spec: str | None = None
+    as_torch: bool = False
+
+
+def result_of_call(call: PythonCall, choices: Mapping[str, Any] | None) -> RunResult:
+    """Return the result of checking a call. Raises UsageError or InvalidCase."""
     own = read_choices(choices)
-    code, parameters = with_own_parameters(_implementation(function, backward, "", own), given, spec)
+    split = split_arguments(call.given, call.spec, call.as_torch)
+    code = _implementation(call.function, call.backward, "", own)
+    parameters: dict[str, np.ndarray] = {}
+    if not call.as_torch:
+        code, parameters = with_own_parameters(code, call.given, split.spec)
     place = _caller_place(code.name)
-    own = own.with_fixed_sizes((*parameters.values(), *(given.values() if spec is None else ())))
-    given = {**given, **parameters}
+    fixed = (*parameters.values(), *(split.operands.values() if split.spec is None else ()))
+    own = own.with_fixed_sizes(fixed)
+    given = {**split.operands, **parameters}
     code = replace(code, entry=_result(given))
-    if spec is None:
-        on = own.options.get("device", "cpu")
-        found = _check_without_spec(code, _case(given, next(iter(given)), own, place), list(given), on)
+    if split.spec is None:
+        code = replace(code, given=split.arguments)
+        found = _check_without_spec(code, _case(given, next(iter(given)), own, place), own.options.get("device", "cpu"))
     else:
-        case = with_trials(replace(_case(given, spec, own, place), implementations=(code,)))
+        code = replace(code, given=split.arguments if split.arguments.objects else None)
+        case = with_trials(replace(_case(given, split.spec, own, place), implementations=(code,)))
         found = run(case, **{"allow_code": True, **own.options})
         found = replace(found, cases=tuple(_with_python_snippet(case, one) for one in found.cases))
-    found = replace(found, cases=tuple(replace(one, reproduce="") for one in found.cases))
-    if found.exit_code:
-        from gradcheck.reports import Look, render
+    return replace(found, cases=tuple(replace(one, reproduce="") for one in found.cases))
 
-        raise CheckFailed(render(found, look=Look(width=100, verbosity=-1)), found)
-    return found
+
+def failure_of(found: RunResult) -> CheckFailed:
+    """Return an AssertionError with the report of a failed check."""
+    from gradcheck.reports import Look, render
+
+    return CheckFailed(render(found, look=Look(width=100, verbosity=-1)), found)
 
 
 def _with_python_snippet(case: Case, found: CaseResult) -> CaseResult:
@@ -121,7 +149,7 @@ def _case(given: Mapping[str, Any], spec: str, own: FunctionChoices, place: Plac
     for name, value in given.items():
         if isinstance(value, str):
             sections["inputs" if "randint" not in value and "randperm" not in value else "constants"][name] = value
-        elif _is_shape(value):
+        elif is_shape(value):
             words = [_size_name(size, sizes) for size in value]
             sections["inputs"][name] = f"randn({', '.join(words)})" if words else "randn(1)[0]"
         else:
@@ -156,10 +184,6 @@ def _with_arrays(case: Case, arrays: Mapping[str, np.ndarray]) -> Case:
 def _result(given: Mapping[str, Any]) -> str:
     """Return a name for the result that no input has."""
     return next(name for name in (RESULT, "out", "result", "result_") if name not in given)
-
-
-def _is_shape(value: Any) -> bool:
-    return isinstance(value, tuple) and all(isinstance(size, int) for size in value)
 
 
 def _size_name(size: int, sizes: dict[str, int]) -> str:
@@ -207,7 +231,7 @@ def _with_place(case: Case, place: Place) -> Case:
     return replace(case, place=place, inputs=inputs, constants=constants, graph=graph, steps=steps)
 
 
-def _check_without_spec(implementation: Implementation, case: Case, names: Sequence[str], on: str = "cpu") -> RunResult:
+def _check_without_spec(implementation: Implementation, case: Case, on: str = "cpu") -> RunResult:
     from gradcheck.checks.implementations.python_reproduction import standalone_reproduction
     from gradcheck.checks.implementations.self_consistency import check_self_consistency as check
     from gradcheck.engines.implementation.binding import bind
@@ -216,13 +240,12 @@ def _check_without_spec(implementation: Implementation, case: Case, names: Seque
     from gradcheck.engines.implementation.code_loading import load_code
     from gradcheck.engines.implementation.differentiable_forward import differentiable_forward
     from gradcheck.engines.torch_devices import device_of
-    from gradcheck.language.case import Claim
-    from gradcheck.language.expr.nodes import Name
 
     device = None if on == "cpu" else device_of(on)
     code = code_of(*load_code(implementation), implementation.name)
-    given = replace(implementation, arguments=tuple(Claim(name, Name(name)) for name in names))
-    binding = bind(case, given, code.signature, code.parameters)
+    if implementation.given is not None and implementation.given.as_torch:
+        code = replace(code, module=None, parameters=())  # of which torch's gradcheck checks none
+    binding = bind(case, implementation, code.signature, code.parameters)
     engine = Engine(implementation.name, implementation.entry, code, binding, device)
     forward = differentiable_forward(code)
     witness = None if forward is None else Engine("its own forward", implementation.entry, forward, binding, device)
@@ -240,34 +263,6 @@ def _check_without_spec(implementation: Implementation, case: Case, names: Seque
             else found
         )
     return RunResult(tuple(results), 0.0, environment(), selected=len(results))
-
-
-def gradcheck(
-    fn: Callable[..., Any],
-    inputs: Any,
-    *,
-    raise_exception: bool = True,
-    spec: str | None = None,
-    **ignored: Any,
-) -> bool:
-    """Return whether the gradients of `fn` at `inputs` are right.
-
-    It is called as `torch.autograd.gradcheck` is. Tensors among the inputs that require no gradient are constants.
-    `eps`, `atol`, `rtol`, `nondet_tol`, `fast_mode` and torch's other options are ignored: steps and tolerances are
-    determined. With `spec`, over the names `x0`, `x1`, …, the values are checked, too.
-
-    Raises AssertionError with the report, unless `raise_exception` is False.
-    """
-    named = {
-        f"x{number}": value for number, value in enumerate(inputs if isinstance(inputs, (tuple, list)) else (inputs,))
-    }
-    try:
-        check_function(fn, spec=spec, inputs=named)
-    except AssertionError:
-        if raise_exception:
-            raise
-        return False
-    return True
 
 
 def over(*names: str, dtypes: Iterable[Any] = DTYPES, **sizes: Iterable[int]) -> pytest.MarkDecorator:

@@ -1,7 +1,7 @@
 """User code for one entry of a graph, as an engine; torch runs the others.
 
 code_loading    a reference (`FILE.py:NAME`, `module:NAME`) -> the object
-binding         the case's tensors that are its arguments
+binding         the case's tensors that are its arguments; `call_arguments`, those of Python calls, structures included
 code_kinds      the kind of the object: torch's, JAX's, HIPS autograd's, a pair on NumPy arrays
 foreign_function  code that returns gradients itself, as one node of torch's graph
 numpy_pair, library_functions   such code; another library is one more class in the latter, and a line in `code_kinds`

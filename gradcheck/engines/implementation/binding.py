@@ -10,10 +10,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gradcheck.engines.implementation.call_arguments import operands_in
 from gradcheck.engines.tensor_class.user_code_guard import signature_parameters
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import Fact, fact
-from gradcheck.language.case import Case, Claim, Implementation
+from gradcheck.language.case import CallArguments, Case, Claim, Implementation
 from gradcheck.language.expr.nodes import Name
 from gradcheck.language.expr.traverse import free_names
 
@@ -22,13 +23,15 @@ from gradcheck.language.expr.traverse import free_names
 class Binding:
     """The arguments of a call: expressions over the case's names.
 
-    `keywords` are given by name. `parameters` are a module's own parameters and the tensors that replace them."""
+    `keywords` are given by name. `parameters` are a module's own parameters and the tensors that replace them.
+    `objects` are the arguments of a Python call that are no tensors of the case, by the text of their claims."""
 
     positional: tuple[Claim, ...]
     keywords: Mapping[str, Claim] = field(default_factory=dict)
     parameters: Mapping[str, str] = field(default_factory=dict)
     unbound_parameters: tuple[str, ...] = ()  # a module's parameters without a tensor of the case
     how: str = "in order"
+    objects: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -38,7 +41,11 @@ class Binding:
     @property
     def names(self) -> tuple[str, ...]:
         """All names of the case in the arguments, each once."""
-        return tuple(dict.fromkeys(name for claim in self.claims for name in free_names(claim.expr)))
+        found: list[str] = []
+        for claim in self.claims:
+            is_object = claim.text in self.objects
+            found += operands_in(self.objects[claim.text]) if is_object else free_names(claim.expr)
+        return tuple(dict.fromkeys(found))
 
     @property
     def note(self) -> Fact:
@@ -86,6 +93,8 @@ def bindings(
     arguments = {one.name for one in parameters_of(function) or ()}
     own = _bind_module_parameters(case, tensors - arguments, parameters)
     empty = Binding((), parameters=own, unbound_parameters=tuple(name for name in parameters if name not in own))
+    if implementation.given is not None:
+        return [_bind_python_call(implementation.given, function, empty)]
     if implementation.arguments is not None:
         is_own = implementation.loaded is not None and own
         listed = (claim for claim in implementation.arguments if not is_own or claim.text not in own.values())
@@ -108,6 +117,34 @@ def bindings(
     if not found:
         raise _misfit(implementation, wanted, operands)
     return found
+
+
+def _bind_python_call(given: CallArguments, function: Callable[..., Any], empty: Binding) -> Binding:
+    """Bind the arguments of a Python call as Python does, by name or in order.
+
+    Names of parameters decide; other arguments take the parameters that are left, in order. Parameters in between
+    keep their defaults."""
+    names = [name for name in given.names if name not in empty.parameters.values()]
+    listed = None if given.as_torch else parameters_of(function)
+    if listed is None or names == [one.name for one in listed[: len(names)]]:
+        return replace(empty, positional=tuple(map(_named, names)), objects=given.objects)
+    ordered = [one for one in listed if one.kind is not one.KEYWORD_ONLY]
+    known = {one.name for one in listed}
+    others = [name for name in names if name not in known]
+    positional: list[Claim] = []
+    objects = dict(given.objects)
+    for one in ordered:
+        if one.name in names:
+            positional.append(_named(one.name))
+        elif others:
+            positional.append(_named(others.pop(0)))
+        elif one.default is not one.empty and any(later.name in names for later in ordered[ordered.index(one) :]):
+            objects[one.name] = one.default
+            positional.append(_named(one.name))
+    keywords = {one.name: _named(one.name) for one in listed if one.kind is one.KEYWORD_ONLY and one.name in names}
+    positional += map(_named, others)  # too many: Python says so
+    how = "by name" if keywords or not set(names) - known else "in order"
+    return replace(empty, positional=tuple(positional), keywords=keywords, objects=objects, how=how)
 
 
 def _named(name: str) -> Claim:

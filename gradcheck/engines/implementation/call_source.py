@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import torch
 
+from gradcheck.engines.implementation.call_arguments import Operand, parts_of
 from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.engines.implementation.code_loading import load_code
 from gradcheck.engines.implementation.foreign_function import other_convention
@@ -89,12 +91,33 @@ def _imports(known: Named, kind: str, sources: list[str]) -> list[str]:
 
 def _argument(writer: _CallWriter, claim: Any) -> str:
     call = writer.call
+    if claim.text in call.engine.binding.objects:
+        return _object(writer, call.engine.binding.objects[claim.text])
     if isinstance(claim.expr, Name) and claim.expr.name in call.values and claim.expr.name not in call.problem.sizes:
         return _leaf(writer, claim.expr.name)
     value = evaluate(claim.expr, {**call.problem.sizes, **call.values})
     if isinstance(value, np.ndarray):
         return _array(value, call.engine.code.kind)
     return repr(value)
+
+
+def _object(writer: _CallWriter, value: Any) -> str:
+    """Return an argument as Python. Raises Unsupported."""
+    if isinstance(value, Operand):
+        return _leaf(writer, value.name)
+    if value is None or (isinstance(value, (bool, int, str, float)) and repr(value) not in ("nan", "inf", "-inf")):
+        return repr(value)
+    if type(value) in (tuple, list, dict):
+        written = [_object(writer, part) for _, part in parts_of(value)]
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{key!r}: {text}" for key, text in zip(value, written, strict=True)) + "}"
+        inner = ", ".join(written) + "," * (type(value) is tuple and len(written) == 1)
+        return f"({inner})" if isinstance(value, tuple) else f"[{inner}]"
+    if type(value) is torch.Tensor and value.layout is torch.strided:
+        return f"torch.tensor({value.tolist()!r}, dtype={value.dtype})"
+    if isinstance(value, torch.dtype):
+        return repr(value)
+    raise Unsupported(f"an argument of type {type(value).__name__} is not written")
 
 
 def _leaf(writer: _CallWriter, name: str) -> str:
@@ -123,6 +146,8 @@ def _array(array: np.ndarray, kind: str) -> str:
 
 def _torch(writer: _CallWriter, arguments: list[str]) -> list[str]:
     code, name = writer.call.engine.code, writer.call.named.call.rpartition(":")[2]
+    if writer.call.engine.observations.has_nested_results:
+        raise Unsupported("nested results are not written")
     called = f"{name}({', '.join(arguments)})"
     if code.kind == "function" and not name.endswith("apply"):
         called = f"{name}.apply({', '.join(arguments)})"

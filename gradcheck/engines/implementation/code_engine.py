@@ -16,6 +16,7 @@ from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.implementation import foreign_function
 from gradcheck.engines.implementation.backward_interception import intercept_backward
 from gradcheck.engines.implementation.binding import Binding
+from gradcheck.engines.implementation.call_arguments import generator_states, put_together, restored_generators
 from gradcheck.engines.implementation.call_mode import PLAIN_CALL, CallMode, with_layout
 from gradcheck.engines.implementation.code_error import CodeError, as_code_error, translate_code_errors
 from gradcheck.engines.implementation.code_kinds import Code
@@ -31,6 +32,7 @@ from gradcheck.engines.torch import Torch, run_backward, runs_directly
 from gradcheck.engines.torch_nodes import nodes
 from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.problem import Problem
 
@@ -51,6 +53,7 @@ class CodeEngine(Torch):
         self.in_between: Problem | None = None
         self.output = Output()
         self.patched_functions: tuple[str, ...] = ()  # functions of torch and NumPy that the code has replaced
+        self._generators = generator_states(code.signature, binding.objects.values())
         self._is_open = False
         self._random_states: RandomStates | None = None  # of the open session
         self._leaves: list[torch.Tensor] = []
@@ -117,9 +120,9 @@ class CodeEngine(Torch):
         return made.requires_grad_() if requires_grad else made
 
     def backward(self, roots: list[torch.Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
-        """Run torch's pass, without roots that the code marks non-differentiable."""
+        """Run torch's pass, without roots that require no gradient."""
         moving = [place for place, root in enumerate(roots) if root.requires_grad]
-        if len(moving) < len(roots) and self.observations.is_differentiable:
+        if len(moving) < len(roots):
             for root, seed in zip(roots, seeds, strict=True):
                 if not root.requires_grad and seed is not None:
                     root.grad = self.leaf(seed, False)
@@ -240,19 +243,23 @@ class CodeEngine(Torch):
 
         Random generators start from the same states at each call."""
         positional = self.arguments(names)
+        keywords = {key: self._argument(claim, names) for key, claim in self.binding.keywords.items()}
         if self._random_states is not None:
             self._random_states.restore()
-        with translate_code_errors(self.name):
-            keywords = {key: evaluate(claim.expr, names, self.host) for key, claim in self.binding.keywords.items()}
+        with translate_code_errors(self.name), restored_generators(self._generators):
             return self._call(positional, keywords, names)
 
     def arguments(self, names: Mapping[str, Any]) -> list[Any]:
         """Return the code's positional arguments. Raises CodeError."""
+        return [self._argument(claim, names) for claim in self.binding.positional]
+
+    def _argument(self, claim: Claim, names: Mapping[str, Any]) -> Any:
+        if claim.text in self.binding.objects:
+            return put_together(self.binding.objects[claim.text], names)
+        if claim.text in names:
+            return names[claim.text]
         try:
-            return [
-                names[claim.text] if claim.text in names else evaluate(claim.expr, names, self.host)
-                for claim in self.binding.positional
-            ]
+            return evaluate(claim.expr, names, self.host)
         except GradcheckError as error:
             raise CodeError(f"the arguments of {self.name} cannot be computed: {error}") from error
 

@@ -10,10 +10,13 @@ import numpy as np
 import torch
 
 from gradcheck.engines.graph_run import GraphRun
+from gradcheck.engines.implementation.call_arguments import leaves_of
 from gradcheck.engines.implementation.code_error import CodeError
 from gradcheck.engines.implementation.precision_modes import REAL_DTYPES, SIGNIFICAND_BITS
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.host import Host
+
+_NUMERIC = (torch.Tensor, int, float, complex, np.ndarray, np.generic)
 
 
 class CodeRun(GraphRun):
@@ -34,14 +37,22 @@ class CodeRun(GraphRun):
             return super().compute_entry(name, claim, names)
         found = self.engine.call_code(names)
         operands = [one for one in names.values() if isinstance(one, torch.Tensor)]
-        several = isinstance(found, (tuple, list))
-        made = [self._result(one, operands) for one in (found if several else [found])]
-        self.engine.observations.is_differentiable = any(one.requires_grad for one in made)
+        several = isinstance(found, (tuple, list, dict))
+        made = [self._result(one, operands) for one in (self._results(found) if several else [found])]
         return tuple(made) if several else made[0]
+
+    def _results(self, found: Any) -> list[Any]:
+        """Return the tensors and numbers among nested results. Raises CodeError."""
+        listed = [one for one in leaves_of(found) if isinstance(one, _NUMERIC)]
+        if not listed:
+            raise CodeError(f"{self.engine.name} returned {type(found).__name__}, no tensor")
+        is_flat = not isinstance(found, dict) and len(listed) == len(found)
+        self.engine.observations.has_nested_results |= not is_flat
+        return listed
 
     def _result(self, found: Any, operands: list[torch.Tensor]) -> Any:
         if not isinstance(found, torch.Tensor):
-            if found is None or not isinstance(found, (int, float, complex, np.ndarray, np.generic)):
+            if not isinstance(found, _NUMERIC):
                 raise CodeError(f"{self.engine.name} returned {type(found).__name__}, no tensor")
             found = torch.as_tensor(found)
         here = _memory(found)

@@ -37,16 +37,16 @@ class Observations:
     changed_arguments      places of arguments changed in place, or "incoming"
     is_once_differentiable whether the code declares that it has no second order
     shares_memory          whether a result shares the memory of an argument
-    is_differentiable      whether a result of the last call requires a gradient
-    unrecorded_gradients   inputs whose gradients record no graph, so that they have no second order"""
+    unrecorded_gradients   inputs whose gradients record no graph, so that they have no second order
+    has_nested_results     whether results are in a dict, nested, or beside others than tensors"""
 
     misshapen_gradients: dict[int, np.ndarray] = field(default_factory=dict)
     wider_dtypes: set[str] = field(default_factory=set)
     changed_arguments: set[str] = field(default_factory=set)
     is_once_differentiable: bool = False
     shares_memory: bool = False
-    is_differentiable: bool = False
     unrecorded_gradients: tuple[str, ...] = ()
+    has_nested_results: bool = False
 
 
 def call_foreign(
