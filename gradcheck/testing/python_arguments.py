@@ -49,6 +49,8 @@ def split_arguments(given: Mapping[str, Any], spec: str | None, as_torch: bool =
             continue
         objects[name], found = take_apart(name, value, lambda one: _is_nested_operand(one, some_ask), taken)
         operands |= found
+    if not operands and not as_torch:  # a scalar of NumPy beside arrays is a setting, and alone it is the operand
+        operands = {name: objects.pop(name) for name in given if isinstance(given[name], np.inexact)}
     if not operands:
         hint = "give a tensor or an array" + (", a shape or a creator, such as x=(5, 3)" if not as_torch else "")
         raise UsageError("no argument has a gradient to check", hint=hint)

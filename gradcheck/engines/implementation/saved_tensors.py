@@ -73,7 +73,7 @@ def _kept_values(engine: CodeEngine, problem: Problem) -> Iterator[tuple[str, np
 
 
 def _is_made_in_forward(tensor: torch.Tensor) -> bool:
-    """Return whether a floating tensor is no argument or result; a view is none."""
+    """Return whether a floating tensor is no argument, result or view."""
     is_known = tensor.requires_grad and not (tensor.grad_fn is None and tensor._is_view())
     return (tensor.is_floating_point() or tensor.is_complex()) and tensor.numel() > 0 and not is_known
 
