@@ -54,6 +54,7 @@ class CodeEngine(Torch):
         self.output = Output()
         self.patched_functions: tuple[str, ...] = ()  # functions of torch and NumPy that the code has replaced
         self._generators = generator_states(code.signature, binding.objects.values())
+        self._foreign: Any = None  # the code's `foreign`, bound, once it is called
         self._is_open = False
         self._random_states: RandomStates | None = None  # of the open session
         self._leaves: list[torch.Tensor] = []
@@ -266,11 +267,10 @@ class CodeEngine(Torch):
     def _call(self, positional: list[Any], keywords: dict[str, Any], names: Mapping[str, Any]) -> Any:
         code = self.code
         if code.foreign is not None:
-            foreign: Any = code.foreign
-            if self.binding.parameters:
-                foreign = foreign.with_bound(tuple(self.binding.parameters))
+            if self._foreign is None:
+                self._foreign = _bound(code.foreign, tuple(keywords), tuple(self.binding.parameters))
             given = [*positional, *keywords.values(), *(names[one] for one in self.binding.parameters.values())]
-            return foreign_function.call_foreign(foreign, given, self.observations, self.array)
+            return foreign_function.call_foreign(self._foreign, given, self.observations, self.array)
         with code.around():
             if code.module is not None:
                 own = {parameter: names[tensor] for parameter, tensor in self.binding.parameters.items()}
@@ -293,6 +293,13 @@ class CodeEngine(Torch):
             (seen.wider_dtypes, fact("wider_dtype", dtypes=tuple(sorted(seen.wider_dtypes)))),
         )
         return (self.binding.note, *(note for holds, note in optional if holds))
+
+
+def _bound(foreign: Any, keywords: tuple[str, ...], parameters: tuple[str, ...]) -> Any:
+    """Return another library's code with arguments given by name."""
+    if keywords and hasattr(foreign, "function"):
+        foreign = type(foreign)(foreign_function.by_keywords(foreign.function, keywords))
+    return foreign.with_bound(parameters) if parameters else foreign
 
 
 def _is_once_differentiable(node: Any) -> bool:

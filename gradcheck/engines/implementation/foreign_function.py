@@ -75,6 +75,16 @@ def other_convention(gradient: Any) -> np.ndarray:
     return np.conj(array) if array.dtype.kind == "c" else array
 
 
+def by_keywords(function: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
+    """Return a function that gives its last arguments by these names."""
+
+    def called(*arguments: Any) -> Any:
+        count = len(arguments) - len(names)
+        return function(*arguments[:count], **dict(zip(names, arguments[count:], strict=True)))
+
+    return called
+
+
 @dataclass(slots=True)
 class _ForeignCall:
     """One call of the code: its arguments, as arrays, and copies of them."""
@@ -85,6 +95,7 @@ class _ForeignCall:
     arrays: Callable[[Any], np.ndarray]
     passed_arrays: list[Any] = field(default_factory=list)
     array_copies: list[Any] = field(default_factory=list)
+    records: bool = field(default_factory=torch.is_grad_enabled)  # whether gradients may be asked for
 
     @property
     def places(self) -> list[int]:
@@ -98,7 +109,8 @@ class _ForeignCall:
         given = insert_at((self.arrays(tensor.detach()).copy() for tensor in tensors), places, self.arguments)
         self.passed_arrays = given
         self.array_copies = [one.copy() if isinstance(one, np.ndarray) else one for one in given]
-        results, several, pull = self.code(given, insert_at(needs, places, [False] * len(given)))
+        needed = [need and self.records for need in needs]
+        results, several, pull = self.code(given, insert_at(needed, places, [False] * len(given)))
         self.note_changed_arguments()
         arrays = [one for one in results if isinstance(one, np.ndarray)]
         shared = any(np.may_share_memory(one, given[place]) for one in arrays for place in places)

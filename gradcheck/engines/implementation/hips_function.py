@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import autograd
+import autograd.builtins
 import numpy as np
 
 from gradcheck.engines.implementation.foreign_function import PullbackFunction, insert_at, other_convention
@@ -21,9 +22,13 @@ class HipsFunction:
         places = [place for place, need in enumerate(needs) if need]
 
         def of_some(some: Sequence[Any]) -> Any:
-            return self.function(*insert_at(some, places, arguments))
+            found = self.function(*insert_at(some, places, arguments))
+            return autograd.builtins.tuple(found) if type(found) in (tuple, list) else found
 
-        vjp, found = autograd.make_vjp(of_some)(tuple(arguments[place] for place in places))
+        if places:
+            vjp, found = autograd.make_vjp(of_some)(tuple(arguments[place] for place in places))
+        else:
+            vjp, found = _nothing, of_some(())
         several = isinstance(found, (tuple, list))
         results = [np.asarray(one) for one in (found if several else [found])]
 
@@ -33,3 +38,8 @@ class HipsFunction:
             return insert_at(map(other_convention, pulled), places, [None] * len(arguments))
 
         return results, several, pull
+
+
+def _nothing(incoming: Any) -> tuple[()]:
+    """Pull back to no argument."""
+    return ()

@@ -12,34 +12,67 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.engines.implementation.foreign_function import PullbackFunction, insert_at, other_convention
 from gradcheck.engines.jax import wide_floats
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 
 
 class JaxFunction:
-    """A function of JAX arrays, its custom rules included."""
+    """A function of JAX arrays, its custom rules included.
+
+    It is compiled once for its shapes, unless it needs the values of its arguments: JAX would otherwise compile each
+    loop in it (`lax.scan`) for each call."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
+        self._compiled: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
     def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, PullbackFunction]:
         places = [place for place, need in enumerate(needs) if need]
         with wide_floats():
             given = [jax.numpy.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments]
-
-            def of_some(*some: Any) -> Any:
-                return self.function(*insert_at(some, places, given))
-
-            found, vjp = jax.vjp(of_some, *[given[place] for place in places])
-        several = isinstance(found, (tuple, list))
-        results = [_plain(one) for one in (found if several else [found])]
+            try:
+                found, vjp = _called(self._compiled_for(given), places, given)
+            except USER_EXCEPTIONS:
+                found, vjp = _called(self.function, places, given)
+                self._compiled[_shape_of_call(given)] = self.function
+        leaves, structure = jax.tree.flatten(found)
+        results = [_plain(one) for one in leaves]
 
         def pull(incoming: list[np.ndarray]) -> Sequence[np.ndarray | None]:
             with wide_floats():
-                pairs = zip(map(other_convention, incoming), results, strict=True)
-                seeds = [jax.numpy.asarray(g, dtype=r.dtype) for g, r in pairs]
-                pulled = vjp(type(found)(seeds) if several else seeds[0])
+                seeds = [_seed(g, leaf) for g, leaf in zip(incoming, leaves, strict=True)]
+                pulled = vjp(jax.tree.unflatten(structure, seeds))
             return insert_at((other_convention(np.array(g)) for g in pulled), places, [None] * len(arguments))
 
-        return results, several, pull
+        return results, not jax.tree_util.treedef_is_leaf(structure), pull
+
+    def _compiled_for(self, given: list[Any]) -> Callable[..., Any]:
+        """Return the function, compiled for these arguments that are no arrays."""
+        key = _shape_of_call(given)
+        if key not in self._compiled:
+            places = [place for place, one in enumerate(given) if isinstance(one, jax.Array)]
+            jitted = jax.jit(lambda *arrays: self.function(*insert_at(arrays, places, given)))
+            self._compiled[key] = lambda *arguments: jitted(*(arguments[place] for place in places))
+        return self._compiled[key]
+
+
+def _shape_of_call(given: list[Any]) -> tuple[Any, ...]:
+    """Return all that a compiled function depends on but arrays."""
+    return tuple(None if isinstance(one, jax.Array) else id(one) for one in given)
+
+
+def _called(function: Callable[..., Any], places: list[int], given: list[Any]) -> tuple[Any, Callable[..., Any]]:
+    """Return the results, and their pull-back to the arguments at some places."""
+    if not places:
+        return function(*given), lambda _: ()
+    return jax.vjp(lambda *some: function(*insert_at(some, places, given)), *[given[place] for place in places])  # type: ignore[no-any-return]
+
+
+def _seed(incoming: np.ndarray, result: Any) -> Any:
+    """Return the incoming gradient of a result; integers have none."""
+    dtype = jax.numpy.result_type(result)
+    if not jax.numpy.issubdtype(dtype, jax.numpy.inexact):
+        return np.zeros(np.shape(result), jax.dtypes.float0)
+    return jax.numpy.asarray(other_convention(incoming), dtype=dtype)
 
 
 def _plain(result: Any) -> np.ndarray:

@@ -21,3 +21,18 @@ def test_its_own_rule_is_asked() -> None:
     assert first is not None
     assert np.array_equal(first, [7, 7])
     assert second is None
+
+
+def test_several_results() -> None:
+    pytest.importorskip("autograd")
+    import autograd.numpy
+
+    from gradcheck.engines.implementation.hips_function import HipsFunction
+
+    function = HipsFunction(lambda x: (autograd.numpy.sin(x), 3 * x))
+    results, several, pull = function([np.zeros(2)], [True])
+    assert several
+    assert len(results) == 2
+    (gradient,) = pull([np.ones(2), np.ones(2)])
+    assert gradient is not None
+    assert np.array_equal(gradient, [4, 4])

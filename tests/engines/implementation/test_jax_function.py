@@ -33,6 +33,60 @@ def asked_in_double_precision() -> None:
     assert np.array_equal(np.asarray(pull([np.ones(2)])[0]), [7, 7])
 
 
+def test_results_may_be_nested_and_integers(elsewhere: Elsewhere) -> None:
+    elsewhere("jax", nested_results)
+
+
+def nested_results() -> None:
+    import jax.numpy
+
+    from gradcheck.engines.implementation.jax_function import JaxFunction
+
+    function = JaxFunction(lambda x: {"a": 2 * x, "b": (jax.numpy.argsort(x), 3 * x)})
+    results, several, pull = function([np.array([2.0, 1.0])], [True])
+    assert several
+    assert [one.tolist() for one in results] == [[4, 2], [1, 0], [6, 3]]
+    assert np.asarray(pull([np.ones(2), np.zeros(2), np.ones(2)])[0]).tolist() == [5, 5]
+
+
+def test_a_function_is_compiled_once_unless_it_needs_values(elsewhere: Elsewhere) -> None:
+    elsewhere("jax", compiled_once)
+
+
+def compiled_once() -> None:
+    from gradcheck.engines.implementation.jax_function import JaxFunction
+
+    calls: list[Any] = []
+
+    def counted(x: Any) -> Any:
+        calls.append(x)
+        return x * x
+
+    function = JaxFunction(counted)
+    for _ in range(3):
+        assert function([np.full(2, 3.0)], [False])[0][0].tolist() == [9, 9]
+    assert len(calls) == 1
+    branches = JaxFunction(lambda x: 2 * x if x.sum() > 0 else 3 * x)
+    for factor, sign in ((2, 1), (3, -1)):
+        (pulled,) = branches([np.full(2, float(sign))], [True])[2]([np.ones(2)])
+        assert np.asarray(pulled).tolist() == [factor, factor]
+
+
+def test_arguments_by_name_stay_so(elsewhere: Elsewhere) -> None:
+    assert elsewhere("jax", by_name) == "passed"
+
+
+def by_name() -> str:
+    import jax
+
+    from gradcheck.testing import check_function
+
+    def scaled(x: Any, *, w: Any) -> Any:
+        return jax.numpy.sin(x) * w
+
+    return check_function(scaled, x=(3,), w=(3,), spec="sin(x) * w").cases[0].status
+
+
 RULES = """
 import jax
 
