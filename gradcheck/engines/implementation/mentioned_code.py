@@ -7,6 +7,7 @@ import functools
 import inspect
 import sys
 import types
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,8 @@ from typing import Any
 _ARRAY_LIBRARIES = {"torch": "torch", "jax": "jax", "jaxlib": "jax", "autograd": "autograd"}
 #: Packages whose own code is not looked into.
 _KNOWN = {*_ARRAY_LIBRARIES, "numpy", "scipy", *sys.stdlib_module_names}
+#: How many functions, modules and objects are looked into.
+_MOST = 400
 #: The libraries in the order in which they are chosen if a function mentions several.
 _PREFERRED = ("torch", "jax", "autograd")
 
@@ -23,7 +26,11 @@ def library_of(found: Any) -> str:
     own = _library(type(found).__module__)
     if own in ("jax", "autograd"):
         return own
-    seen = set(_libraries(found))
+    seen: set[str] = set()
+    for library in _libraries(found):
+        seen.add(library)
+        if library == _PREFERRED[0]:
+            break
     return next((library for library in _PREFERRED if library in seen), "torch")
 
 
@@ -39,23 +46,24 @@ def _libraries(found: Any) -> Iterator[str]:
     for one in mentioned(found):
         yield from filter(None, map(_library, _modules(one)))
         for code in _nested_codes(getattr(one, "__code__", None)):
-            imports = (i.argval for i in dis.get_instructions(code) if i.opname == "IMPORT_NAME")
-            yield from filter(None, map(_library, imports))
+            if any(map(_library, code.co_names)):
+                imports = (i.argval for i in dis.get_instructions(code) if i.opname == "IMPORT_NAME")
+                yield from filter(None, map(_library, imports))
 
 
 def mentioned(found: Any) -> Iterator[Any]:
-    """Yield a callable, and all that it and users' functions in it mention."""
-    stack: list[Any] = [found]
+    """Yield a callable, and what it and users' functions mention in turn."""
+    queue: deque[Any] = deque([found])
     seen: dict[int, Any] = {}  # kept, so that no other object gets the same id
-    while stack:
-        one = stack.pop()
+    while queue and len(seen) < _MOST:
+        one = queue.popleft()
         inner = getattr(one, "__func__", one)  # a bound method is a new object each time
         if id(inner) in seen:
             continue
         seen[id(inner)] = inner
         yield one
         if one is found or not _is_known(one):
-            stack += _parts(one)
+            queue += _parts(one)
 
 
 def _parts(one: Any) -> Iterator[Any]:
