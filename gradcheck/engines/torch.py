@@ -97,7 +97,7 @@ class Torch(DefineByRun):
         return _settings() == _session_settings(dtype)
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> torch.Tensor:
-        tensor = _tensor(array) if self.device is None else _tensor(array).to(self.device)
+        tensor = tensor_of(array) if self.device is None else tensor_of(array).to(self.device)
         return tensor.requires_grad_() if requires_grad else tensor
 
     def array(self, tensor: torch.Tensor) -> np.ndarray:
@@ -198,7 +198,7 @@ class _Duals:
 
     def dual(self, tensor: torch.Tensor, tangent: np.ndarray) -> torch.Tensor:
         make: Any = forward_ad.make_dual  # to which torch gives no types
-        dual: torch.Tensor = make(tensor, _tensor(tangent).to(tensor.device))
+        dual: torch.Tensor = make(tensor, tensor_of(tangent).to(tensor.device))
         return dual
 
     def tangent(self, tensor: torch.Tensor) -> torch.Tensor | None:
@@ -220,7 +220,8 @@ def _load_decompositions() -> None:
 run_backward: Any = getattr(getattr(torch.autograd.Variable, "_execution_engine", None), "run_backward", None)
 
 
-def _tensor(array: np.ndarray) -> torch.Tensor:
+def tensor_of(array: np.ndarray) -> torch.Tensor:
+    """Return a tensor with a copy of the array."""
     if array.dtype == dtypes.BFLOAT16:
         return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
     return torch.from_numpy(array.copy())

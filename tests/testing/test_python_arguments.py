@@ -181,3 +181,9 @@ def test_arguments_go_by_the_names_of_parameters() -> None:
     check_function(torch.logsumexp, input=(3, 4), dim=1, keepdim=True)
     with pytest.raises(AssertionError, match="gradient of x"):
         check_function(spoiled, factor=3.0, x=(3,))
+
+
+def test_a_specification_that_is_a_pair_is_told() -> None:
+    with pytest.raises(AssertionError, match="index it first"):
+        check_function(lambda x: x.max(-1)[0] ** 2, x=(3, 4), spec="max(x, -1) ** 2")
+    check_function(lambda x: x.max(-1)[0] ** 2, x=(3, 4), spec="max(x, -1)[0] ** 2")

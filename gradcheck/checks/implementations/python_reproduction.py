@@ -34,6 +34,8 @@ def _reproduction_of(case: Case, result: CaseResult, options: Options, engines: 
     context = Context.of(case, options, engines)
     named = next((o for o in case.implementations if any(c.engine == o.name for c in _failed(result))), None)
     named = named or case.implementations[0]
+    if not context.points.own.want.states:  # the specification itself cannot be evaluated
+        return ""
     engine, own = engine_and_case(context, case, named)
     if own is None:
         return ""

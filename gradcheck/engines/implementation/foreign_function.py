@@ -12,7 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
+from gradcheck.autograd.dtypes import BFLOAT16
 from gradcheck.engines.implementation.code_error import CodeError
+from gradcheck.engines.torch import tensor_of
 
 #: Returns a gradient, or None, for each argument, given the incoming gradient of each result.
 PullbackFunction = Callable[[list[np.ndarray]], Sequence["np.ndarray | None"]]
@@ -116,7 +118,7 @@ class _ForeignCall:
         shared = any(np.may_share_memory(one, given[place]) for one in arrays for place in places)
         self.observations.shares_memory |= shared
         device = tensors[0].device if tensors else torch.empty(0).device
-        return [torch.from_numpy(np.array(one)).to(device) for one in results], several, pull
+        return [tensor_of(np.asarray(one)).to(device) for one in results], several, pull
 
     def note_changed_arguments(self) -> None:
         """Note arguments that have been changed in place."""
@@ -159,12 +161,12 @@ def _as_torch_gradient(gradient: Any, tensor: torch.Tensor, place: int, record: 
     if gradient is None:
         return None
     array = np.asarray(gradient)
-    if array.dtype.kind not in "biufc":
+    if array.dtype.kind not in "biufc" and array.dtype != BFLOAT16:
         raise CodeError(f"the gradient of argument {place + 1} is {type(gradient).__name__}, no array of numbers")
     if array.shape != tuple(tensor.shape):
         record.misshapen_gradients[place] = array
         return torch.zeros_like(tensor)
-    made = torch.from_numpy(np.array(array))
+    made = tensor_of(array)
     if made.dtype != tensor.dtype:
         record.wider_dtypes.add(array.dtype.name)
     return made.to(tensor.device, tensor.dtype)

@@ -34,6 +34,11 @@ def library_of(found: Any) -> str:
     return next((library for library in _PREFERRED if library in seen), "torch")
 
 
+def mentions(function: Any, package: str) -> bool:
+    """Return whether a function, or a user's one in it, mentions a package."""
+    return any(name.partition(".")[0] == package for one in mentioned(function) for name in _modules(one))
+
+
 def constants_in(function: Any) -> Iterator[float]:
     """Yield the numbers in the code of a function, and of those it mentions."""
     for one in mentioned(function):

@@ -1,4 +1,4 @@
-"""A forward and its backward on NumPy arrays, as courses write them.
+"""A forward and its backward on arrays or tensors, as courses write them.
 
 The forward returns `(out, cache)`, the backward gradients in the arguments' order.
 """
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.dtypes import BFLOAT16, is_differentiable
 from gradcheck.engines.implementation.binding import parameters_of
 from gradcheck.engines.implementation.code_error import CodeError
 from gradcheck.engines.implementation.foreign_function import PullbackFunction, insert_at
@@ -25,6 +26,7 @@ from gradcheck.engines.implementation.layer_parameters import (
     layer_parameters,
     returned_names,
 )
+from gradcheck.engines.implementation.pair_tensors import PairCalls
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.errors import Unsupported
 
@@ -48,6 +50,7 @@ class NumpyPair:
         """`several` is the number of tensors of the entry; None if unknown."""
         self.forward, self.backward, self._several = forward, backward, several
         self.bound: tuple[str, ...] = ()
+        self.calls = PairCalls(forward, backward)
         own = getattr(forward, "__self__", None if inspect.isroutine(forward) else forward)
         self.owner = own if own is getattr(backward, "__self__", None) and not isinstance(own, type) else None
         self.parameters = LayerParameters() if self.owner is None else layer_parameters(self.owner)
@@ -77,7 +80,7 @@ class NumpyPair:
         for parameter, value in zip(own, values, strict=True):
             parameter.value.put(pair.owner, value)
         inputs = arguments[:count]
-        returned = pair.forward(*inputs)
+        returned = pair.calls.call(pair.forward, inputs)
         found = pair._stored(_RESULTS) if returned is None else returned
         results, caches = pair._split_results(found)
         arrays = [_array(one) for one in results]
@@ -86,7 +89,8 @@ class NumpyPair:
         def pull(incoming: list[np.ndarray]) -> Sequence[np.ndarray | None]:
             for parameter in own:
                 parameter.clear(pair.owner)
-            returned = pair.backward(*pair._backward_arguments(list(incoming), caches, inputs, results))
+            given = pair._backward_arguments(list(incoming), caches, inputs, results)
+            returned = pair.calls.call(pair.backward, given)
             for parameter, value in zip(own, values, strict=True):
                 np.copyto(value, parameter.value.of(pair.owner))  # a change in place is one of the argument
             return pair._gradients(returned, inputs, needs[:count], own)
@@ -137,6 +141,8 @@ class NumpyPair:
         layer, whose state is not written."""
         if self.owner is not None:
             raise Unsupported("the state of a layer is not written")
+        if self.calls.takes_tensors:
+            raise Unsupported("a pair on torch's tensors is not written")
         incoming, name = names
         found = self.forward(*given)
         results, caches = self._split_results(found)
@@ -217,7 +223,7 @@ def _names(function: Callable[..., Any]) -> list[str] | None:
 
 def _array(result: Any) -> np.ndarray:
     array = np.asarray(result)
-    if array.dtype.kind not in "biufc":
+    if array.dtype.kind not in "biufc" and array.dtype != BFLOAT16:
         raise CodeError(f"forward returned {type(result).__name__}, no array of numbers")
     return array
 
@@ -235,7 +241,7 @@ def _copy_of(owner: Any) -> Any:
 
 
 def _is_float_array(value: Any) -> bool:
-    return isinstance(value, (np.ndarray, np.generic, float)) and np.asarray(value).dtype.kind in "fc"
+    return isinstance(value, (np.ndarray, np.generic, float)) and is_differentiable(np.asarray(value).dtype)
 
 
 def gradients_in_order(

@@ -157,5 +157,7 @@ def describe_kind(value: Any) -> str:
 
 
 def tensor_hint(*values: Any) -> str:
-    """Return a hint for a list in the place of a tensor, or ""."""
+    """Return a hint for a list or tuple in place of a tensor, or ""."""
+    if any(isinstance(v, tuple) and any(hasattr(part, "shape") for part in v) for v in values):
+        return "a result of several tensors: index it first, as in m[0]"
     return "a list becomes a tensor by tensor([1, 2])" if any(isinstance(v, list) for v in values) else ""

@@ -14,6 +14,8 @@ from gradcheck.errors import (
     TooLarge,
 )
 from gradcheck.language.evaluation import scalar_arithmetic
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.parser import parse
 from tests.language.evaluation.names import value
 
 
@@ -135,3 +137,9 @@ def test_values_in_words() -> None:
     ]  # fmt: skip
     assert scalar_arithmetic.tensor_hint(1, [2]) == "a list becomes a tensor by tensor([1, 2])"
     assert scalar_arithmetic.tensor_hint(1) == ""
+
+
+@pytest.mark.parametrize("text", ["max(x, 1) ** 2", "2 * max(x, 1)"])
+def test_several_results_in_place_of_a_tensor_are_named(text: str) -> None:
+    with pytest.raises(DtypeMismatch, match="index it first"):
+        evaluate(parse(text), {"x": np.eye(2)})

@@ -1,0 +1,76 @@
+"""A forward and its backward on torch's tensors, called with arrays.
+
+Both compute gradients by hand, so torch records nothing of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from gradcheck.autograd.dtypes import BFLOAT16
+from gradcheck.engines.implementation.call_arguments import parts_of, with_parts
+from gradcheck.engines.implementation.mentioned_code import mentions
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
+from gradcheck.engines.torch import tensor_of
+
+
+class PairCalls:
+    """Calls of a pair, with tensors in place of arrays if it takes those.
+
+    Code that mentions neither torch nor NumPy is called with arrays first. One that raises then, and not with
+    tensors, takes tensors."""
+
+    def __init__(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+        pair = (forward, backward)
+        is_numpys = any(mentions(one, "numpy") for one in pair)
+        self.takes_tensors = True if any(mentions(one, "torch") for one in pair) else False if is_numpys else None
+
+    def call(self, function: Callable[..., Any], arguments: list[Any]) -> Any:
+        """Return the function's results, with arrays in place of tensors."""
+        if self.takes_tensors:
+            return _called_with_tensors(function, arguments)
+        try:
+            found = function(*arguments)
+        except USER_EXCEPTIONS as error:
+            if self.takes_tensors is False:
+                raise
+            try:
+                found = _called_with_tensors(function, arguments)
+            except USER_EXCEPTIONS:
+                raise error from None
+            self.takes_tensors = True
+            return found
+        self.takes_tensors = False
+        return found
+
+
+def _called_with_tensors(function: Callable[..., Any], arguments: list[Any]) -> Any:
+    with torch.no_grad():
+        return _converted(function(*[_converted(one, _tensor) for one in arguments]), _array)
+
+
+def _converted(value: Any, convert: Callable[[Any], Any]) -> Any:
+    """Return the value with each array or tensor in its structures converted."""
+    parts = [part for _, part in parts_of(value)]
+    if not parts:
+        return convert(value)
+    return with_parts(value, [_converted(part, convert) for part in parts])
+
+
+def _tensor(value: Any) -> Any:
+    """Return a tensor that shares the array's memory where torch can."""
+    is_array = isinstance(value, np.ndarray) and value.dtype.kind in "biufcV"
+    if not is_array or value.dtype == BFLOAT16 or not value.flags.writeable or min(value.strides, default=0) < 0:
+        return tensor_of(value) if is_array else value
+    return torch.from_numpy(value)
+
+
+def _array(value: Any) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return value
+    value = value.detach().cpu()
+    return value.float().numpy().astype(BFLOAT16) if value.dtype is torch.bfloat16 else value.numpy()
