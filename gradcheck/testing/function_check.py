@@ -124,14 +124,12 @@ def _with_python_snippet(case: Case, found: CaseResult) -> CaseResult:
 
 
 def _implementation(function: Any, backward: Any, entry: str, own: FunctionChoices) -> Implementation:
+    from gradcheck.engines.implementation.code_loading import name_of
+
     named = function[0] if isinstance(function, tuple) and function else function  # a forward and its backward
-    name = getattr(named, "__qualname__", "") or type(named).__qualname__
-    owner = getattr(named, "__self__", None)
-    if name.endswith("apply") and isinstance(owner, type):
-        name = f"{owner.__name__}.apply"
     return Implementation(
         entry,
-        name.rpartition("<locals>.")[2],
+        name_of(named),
         dtypes=own.dtypes,
         tolerance=own.tolerance,
         order=own.order,

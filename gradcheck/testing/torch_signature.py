@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
+from gradcheck.autograd import dtypes
+from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.result import CaseResult, Comparison, RunResult
 from gradcheck.errors import UsageError
 from gradcheck.testing.check_failure import CheckFailed
@@ -110,7 +112,7 @@ def _checked(
     is_undecided = False
     if options.check_backward_ad:
         call = PythonCall(func, given=named, spec=spec, as_torch=True)
-        found = result_of_call(call, {"order": 1, **options.stated("rtol", "atol")})
+        found = result_of_call(call, {"order": 1, **_tolerances(options, named)})
         is_undecided = any(_is_small_variation(c, options) for case in found.cases for c in case.comparisons)
         found = replace(found, cases=tuple(_excused(case, options) for case in found.cases))
         if found.exit_code:
@@ -125,6 +127,14 @@ def _checked(
     except torchs.GradcheckError as error:
         return _torch_error(str(error), None)
     return None
+
+
+def _tolerances(options: TorchOptions, named: dict[str, Any]) -> dict[str, float]:
+    """Return the tolerances that are larger than those of the inputs' dtypes."""
+    names = (str(getattr(value, "dtype", "")).removeprefix("torch.") for value in named.values())
+    least = max((base(dtypes.BY_NAME[name]).rtol for name in names if name in dtypes.BY_NAME), default=0.0)
+    stated = options.stated("rtol", "atol")
+    return stated if stated.get("rtol", least) >= least else {**stated, "rtol": least}
 
 
 def _torch_error(report: str, found: RunResult | None) -> AssertionError:

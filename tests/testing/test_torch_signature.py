@@ -85,9 +85,34 @@ def test_failures_are_torchs_or_false() -> None:
         gradcheck(lambda x: 1 / 0, _x(3), raise_exception=False)
 
 
+class Approximate(torch.autograd.Function):
+    """A backward as exact as an iterative solver's."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * ctx.saved_tensors[0].cos() * (1 + 1e-7)
+
+
+@pytest.mark.parametrize("spec", [None, "sin(x0)"])
+def test_tolerances_allow_more_and_never_less(spec: str | None) -> None:
+    for looser in ({"rtol": 1e-5}, {"atol": 1e-5}, {"rtol": 0.0, "atol": 1e-5}):
+        assert gradcheck(Approximate.apply, _x(3), spec=spec, **looser)
+        with pytest.raises(AssertionError):
+            gradcheck(functions.WrongSign.apply, _x(3), **looser)
+    for tighter in ({}, {"rtol": 1e-20}, {"rtol": 1e-20, "atol": 1e-20}):
+        with pytest.raises(AssertionError):
+            gradcheck(Approximate.apply, _x(3), spec=spec, **tighter)
+        assert gradcheck(torch.sin, _x(3), spec=spec, **tighter)
+
+
 def test_gradcheck_is_of_first_and_gradgradcheck_of_second_order() -> None:
     assert gradcheck(Cube.apply, _x(3))
-    with pytest.raises(AssertionError, match="gradient of x0"):
+    with pytest.raises(AssertionError, match=r"gradient of x0: the gradient of Cube\.apply"):
         gradgradcheck(Cube.apply, _x(3))
     x, w = _x(2, 3), _x(3, 2)
     assert gradgradcheck(lambda x, w, a: (a * (x @ w).tanh(), None), (x, w, 0.5))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
@@ -159,7 +159,7 @@ def _check_variant(
             own = known.evaluation(engine) if is_known else engine.evaluate(variant.problem)
         point = Point(variant.problem, context.engines, evaluations={context.engines.reference.name: own})
     elif variant.name in SUBSETS and point.want.states and known.evaluation(engine).states:
-        own = _restricted_gradients(known.evaluation(engine), point.want)
+        own = _restricted_gradients(known.evaluation(engine), point.want, variant.problem.inputs)
         point = Point(variant.problem, context.engines, evaluations={context.engines.reference.name: own})
     engine.observations.changed_arguments.clear()
     got = engine.evaluate_in_mode(variant.mode, variant.problem, variant.in_between)
@@ -183,10 +183,15 @@ def _check_variant(
     return replace(worst, subject=subject, mismatch=mismatch)
 
 
-def _restricted_gradients(own: Evaluation, right: Evaluation) -> Evaluation:
-    """Return the code's own gradients of the inputs that now have one."""
+def _restricted_gradients(own: Evaluation, right: Evaluation, inputs: Collection[str]) -> Evaluation:
+    """Return the code's own gradients of the inputs that now have one.
+
+    The forward alone may have none, where torch does not record it."""
     (mine,), (theirs,) = own.states, right.states
-    kept = {name: None if g is None else mine.gradients.get(name, g) for name, g in theirs.gradients.items()}
+    kept = {
+        name: None if g is None and name not in inputs else mine.gradients.get(name, g)
+        for name, g in theirs.gradients.items()
+    }
     return replace(own, states=(replace(mine, gradients=kept),))
 
 

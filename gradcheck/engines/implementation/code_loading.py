@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gradcheck.engines.resolve import load_object
 from gradcheck.language.case import STDIN, Implementation
+
+
+def name_of(found: Any) -> str:
+    """Return the name of a callable in reports, `Gelu.apply` for a `Function`'s."""
+    if isinstance(found, partial):
+        return name_of(found.func)
+    owner = getattr(found, "__self__", None)
+    name = getattr(found, "__qualname__", "") or type(found).__qualname__
+    if name.endswith("apply") and isinstance(owner, type):
+        name = f"{owner.__name__}.apply"
+    return str(name.rpartition("<locals>.")[2])
 
 
 def folder_of(file: str) -> Path:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from gradcheck.engines.implementation.call_arguments import leaves_of
+from gradcheck.engines.implementation.code_loading import name_of
 
 
 def random_incoming(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[torch.Tensor, ...]:
@@ -33,6 +34,7 @@ def first_gradients(function: Callable[..., Any], arguments: tuple[Any, ...], co
             found = torch.autograd.grad(results, wanted, values[-count:], create_graph=True, allow_unused=True)
         return tuple(one for one in found if one is not None)
 
+    gradients.__qualname__ = f"the gradient of {name_of(function)}"
     return gradients
 
 

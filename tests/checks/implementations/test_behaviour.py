@@ -76,3 +76,27 @@ def test_where_some_inputs_get_a_gradient_half_precision_is_held_to_its_own_answ
     choices = {"dtypes": [dtype]}
     spec = "F.linear(input, weight, bias)"
     check_function(Linear.apply, input=(4, 3), weight=(5, 3), bias=(5,), spec=spec, choices=choices)
+
+
+class Unrecorded(torch.autograd.Function):
+    """A product whose forward torch does not record."""
+
+    factor = 1.0  # of the gradient of x, where w gets none
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, w: Any) -> Any:
+        ctx.save_for_backward(x, w)
+        with torch.no_grad():
+            return x * w
+
+    @classmethod
+    def backward(cls, ctx: Any, g: Any) -> Any:
+        x, w = ctx.saved_tensors
+        return g * w * (1.0 if ctx.needs_input_grad[1] else ctx._forward_cls.factor), g * x
+
+
+def test_one_input_alone_is_held_to_the_code_where_torch_records_no_forward() -> None:
+    check_function(Unrecorded.apply, x=(3,), w=(3,))
+    wrong: Any = type("Wrong", (Unrecorded,), {"factor": 2.0})
+    with pytest.raises(AssertionError, match="where x alone gets a gradient"):
+        check_function(wrong.apply, x=(3,), w=(3,))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
+import torch
 
-from gradcheck.engines.implementation.code_loading import folder_of, load_code, with_absolute_paths
+from gradcheck.engines.implementation.code_loading import folder_of, load_code, name_of, with_absolute_paths
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.case import STDIN, Implementation
 
@@ -39,3 +41,12 @@ def test_files_may_be_named_by_their_whole_path(tmp_path: Path) -> None:
     place = Place(str(tmp_path / "case.yaml"), 1, 1)
     found = with_absolute_paths(Implementation("y", "mine.py:f", "m:g", place=place))
     assert (found.call, found.backward) == (f"{tmp_path / 'mine.py'}:f", "m:g")
+
+
+def test_names_are_those_of_the_innermost_callable() -> None:
+    class Mine(torch.autograd.Function):
+        pass
+
+    assert name_of(partial(partial(Mine.apply, 1), 2)) == "Mine.apply"
+    assert name_of(torch.nn.Tanh()) == "Tanh"
+    assert name_of(lambda: 1) == "<lambda>"
