@@ -51,14 +51,14 @@ _EXACT = frozenset(
     re.findall(
         r"\w+",
         """
-    abs neg sign sgn relu relu_ threshold clamp clamp_min clamp_max hardtanh maximum minimum max min amax amin
+    abs neg sign sgn relu threshold clamp clamp_min clamp_max hardtanh maximum minimum max min amax amin
     aminmax sort topk median kthvalue cummax cummin floor ceil round trunc frac where masked_fill masked_select
     masked_scatter clone _to_copy copy contiguous cat stack index index_select gather take scatter slice_scatter
     select_scatter index_put index_fill index_copy embedding flip roll repeat repeat_interleave constant_pad_nd tril
     triu diag diag_embed diagonal_copy one_hot zeros_like ones_like full_like new_zeros new_ones new_full empty_like
     new_empty threshold_backward select_backward slice_backward max_pool2d_with_indices _unsafe_view _reshape_copy
     nan_to_num lift_fresh_copy bernoulli native_dropout real imag _conj_physical view_as_real_copy randn_like
-    rand_like
+    rand_like fill zero set resize
     """,
     )
 )
@@ -72,15 +72,18 @@ class StochasticRounding(_Mode):
         self._generator = torch.Generator().manual_seed(seed)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = [one for one in (*args, *(kwargs or {}).values()) if isinstance(one, torch.Tensor)]
+        is_exact = func._schema.name.rpartition("::")[2].removesuffix("_") in _EXACT or not given
+        before = [] if is_exact or not func._schema.is_mutable else [(one, one.data_ptr(), one.clone()) for one in given]
         found = func(*args, **(kwargs or {}))
-        if func._schema.name.rpartition("::")[2] in _EXACT or not any(isinstance(a, torch.Tensor) for a in args):
+        if is_exact:
             return found
         returns = func._schema.returns
         if isinstance(found, tuple):
-            return type(found)(self._moved(one, kind) for one, kind in zip(found, returns, strict=False))
-        return self._moved(found, returns[0]) if returns else found
+            return type(found)(self._moved(one, kind, before) for one, kind in zip(found, returns, strict=False))
+        return self._moved(found, returns[0], before) if returns else found
 
-    def _moved(self, found: Any, kind: Any) -> Any:
+    def _moved(self, found: Any, kind: Any, before: list[tuple[torch.Tensor, int, torch.Tensor]]) -> Any:
         if not isinstance(found, torch.Tensor) or not (found.is_floating_point() or found.is_complex()):
             return found
         is_view = kind.alias_info is not None and not kind.alias_info.is_write
@@ -91,4 +94,12 @@ class StochasticRounding(_Mode):
         eps = torch.finfo(found.dtype).eps
         wide = found.to(torch.complex128 if found.is_complex() else torch.float64)
         moved = (wide * (1 + eps * factors)).to(found.dtype)
-        return found.copy_(moved) if kind.alias_info is not None else moved
+        if kind.alias_info is None:
+            return moved
+        # an op in place may move no number (`set_`), or only some (`index_add_`): the others may be an argument's
+        for one, address, known in before:
+            if one is found and (address != found.data_ptr() or known.shape != found.shape):
+                return found
+            if one is found:
+                moved = torch.where(found == known, found, moved)
+        return found.copy_(moved)

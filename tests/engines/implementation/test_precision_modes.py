@@ -71,3 +71,16 @@ def test_backward_in_place_and_tuple_results_are_perturbed() -> None:
     assert not torch.equal(x.grad, torch.ones(12, dtype=torch.float64))
     assert not torch.equal(y, X * (1 / 3))
     assert not torch.equal(values, X)
+
+
+def test_perturbation_in_place_leaves_numbers_that_the_op_did_not_change() -> None:
+    # Triton's interpreter gives a new tensor the memory of each argument by `set_`
+    with StochasticRounding(0):
+        shared = torch.empty(0, dtype=torch.float64)
+        given = X.clone()
+        shared.set_(given.untyped_storage(), 0, (12,), (1,))
+        added = X.clone().index_add_(0, torch.tensor([3]), torch.tensor([0.1], dtype=torch.float64))
+        copied = torch.empty(12, dtype=torch.float64).copy_(X)
+    assert torch.equal(given, X)
+    assert torch.equal(copied, X)
+    assert (added != X).nonzero().tolist() == [[3]]
