@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,11 @@ from gradcheck.language.random_streams import stream
 from gradcheck.language.trial_draws import listed_sizes, size_bounds
 
 if TYPE_CHECKING:
+    from gradcheck.engines.implementation.call_mode import Layout
     from gradcheck.engines.implementation.code_engine import CodeEngine
 
+#: The memory layouts of which any numbers can be.
+LAYOUTS: tuple[Layout, ...] = ("strided", "sliced", "transposed", "channels_last", "offset")
 SUBSETS = ("only_input", "all_but_input")
 #: Variants with shapes that the case does not have.
 EDGE_SHAPE_VARIANTS = ("empty", "no_dimensions")
@@ -56,14 +59,11 @@ def call_variants(context: Context, engine: CodeEngine) -> Iterator[CallVariant]
     if len(own.seeds[0]) > 1:
         yield from _roots_alone(own)
     if engine.code.is_torch:
-        yield CallVariant("incoming_strided", own, CallMode(incoming="strided"))
-        yield CallVariant("incoming_sliced", own, CallMode(incoming="sliced"))
+        yield from _layouts(own, engine)
         yield CallVariant("incoming_expanded", _with_unit_seeds(own), CallMode(incoming="expanded"))
         yield CallVariant("incoming_rows", _rows_alike_incoming(own), CallMode(incoming="expanded"))
-        if not engine.draws_numbers(own):  # torch draws in the order of memory
-            yield CallVariant("inputs_strided", own, CallMode(inputs="strided"), may_refuse=True)
-            yield CallVariant("inputs_sliced", own, CallMode(inputs="sliced"), may_refuse=True)
-            if context.case.implementations or not any(value.expr is None for value in own.case.inputs.values()):
+        if context.case.implementations or not any(value.expr is None for value in own.case.inputs.values()):
+            if not engine.draws_numbers(own):
                 yield CallVariant("inputs_expanded", _rows_alike(own), CallMode(inputs="expanded"), may_refuse=True)
         yield CallVariant("no_grad", own, CallMode(records_graph=False), may_refuse=True)
         yield CallVariant("no_gradients", own, CallMode(records_graph=False, requires_grad=False), may_refuse=True)
@@ -71,6 +71,23 @@ def call_variants(context: Context, engine: CodeEngine) -> Iterator[CallVariant]
     if context.case.implementations:  # the entry decides there
         beyond = (*_empty_variants(context), *_scalar_variants(context))
         yield from (replace(one, is_only_noted=not engine.code.is_torch) for one in beyond)
+
+
+def _layouts(own: Problem, engine: CodeEngine) -> Iterator[CallVariant]:
+    """Yield inputs, and incoming gradients, in each memory layout."""
+    from gradcheck.engines.implementation.call_mode import MIN_DIMENSIONS, CallMode
+
+    def dimensions(arrays: Iterable[np.ndarray | None]) -> int:
+        return max((array.ndim for array in arrays if array is not None), default=0)
+
+    draws = engine.draws_numbers(own)  # torch draws in the order of memory
+    of_inputs, of_incoming = dimensions(own.inputs.values()), dimensions(own.seeds[0].values())
+    for layout in LAYOUTS:
+        needed = MIN_DIMENSIONS.get(layout, 1)
+        if of_incoming >= needed:
+            yield CallVariant(f"incoming_{layout}", own, CallMode(incoming=layout))
+        if of_inputs >= needed and not draws:
+            yield CallVariant(f"inputs_{layout}", own, CallMode(inputs=layout), may_refuse=True)
 
 
 def _empty_variants(context: Context) -> Iterator[CallVariant]:

@@ -7,7 +7,7 @@ compares with, thresholds and block sizes, are in its source.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -30,14 +30,14 @@ from gradcheck.language.trial_draws import listed_sizes
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
 
-#: How many constants are tried, and the range of sizes.
-_MOST, _SIZES = 4, (8, 130)
+#: How many constants are tried, and the range of sizes: of all, and of powers of two.
+_MOST, _SIZES = 4, (8, 130, 1024)
 #: Larger constants stand for infinity.
 _LARGEST = 1e4
 #: The number of the trial at which exponentials overflow.
 _OVERFLOW_TRIAL = 3000
 #: The most elements of a tensor.
-_ELEMENTS = 60_000
+MAX_BLOCK_ELEMENTS = 60_000
 
 
 def check(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
@@ -50,9 +50,18 @@ def check(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
             yield from _check_at(
                 context, engine, context.points.branch_point(_inputs_around(own, sign * constant), number)
             )
-        for sizes in _sizes(context, constant):
-            number += 1
-            yield from _check_at(context, engine, context.points.point_of_sizes(sizes, number, 1))
+    for sizes in _sizes(context, block_sizes(engine.code.constants)):
+        number += 1
+        yield from _check_at(context, engine, context.points.point_of_sizes(sizes, number, 1))
+
+
+def block_sizes(constants: Iterable[float]) -> list[int]:
+    """Return the constants of code that may be sizes of blocks.
+
+    Large ones are powers of two: others are counts of iterations, at which code with a loop takes long."""
+    low, high, largest = _SIZES
+    whole = {int(one) for one in constants if low <= one <= largest and one == int(one)}
+    return sorted(one for one in whole if one <= high or one & (one - 1) == 0)[:_MOST]
 
 
 def overflow(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
@@ -101,13 +110,12 @@ def _is_free(case: Case, name: str) -> bool:
     return value.expr is None or is_unbounded(value)
 
 
-def _sizes(context: Context, constant: float) -> Iterator[Mapping[str, int]]:
-    """Yield sizes a little beyond the constant, if it may be a block size."""
+def _sizes(context: Context, blocks: Iterable[int]) -> Iterator[Mapping[str, int]]:
+    """Yield sizes a little beyond each block."""
     own = context.points.own.problem
-    if constant != int(constant) or not _SIZES[0] <= constant <= _SIZES[1]:
-        return
     largest = max([array.size for array in own.inputs.values()], default=1)
     fixed = {*context.points.fixed_sizes, *listed_sizes(own.case)}
-    for word, size in own.sizes.items():
-        if word not in fixed and largest / max(size, 1) * constant <= _ELEMENTS:
-            yield {**own.sizes, word: int(constant) + 3}
+    for block in blocks:
+        for word, size in own.sizes.items():
+            if word not in fixed and largest / max(size, 1) * block <= MAX_BLOCK_ELEMENTS:
+                yield {**own.sizes, word: block + 3}

@@ -7,6 +7,7 @@ drawn from it, and numbers near the code's constants. A drawn point at which the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.implementations.code_thresholds import MAX_BLOCK_ELEMENTS, block_sizes
 from gradcheck.checks.options import Engines
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.points.refusals import Refusal, refusal_at
@@ -23,7 +25,14 @@ from gradcheck.language.case import Case, Step
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import is_unbounded, stream
 from gradcheck.language.sampling import draw
-from gradcheck.language.trial_draws import LAST_ATTEMPT, NO_VARIATION, Variation, can_vary_in_trials
+from gradcheck.language.trial_draws import (
+    LAST_ATTEMPT,
+    NO_VARIATION,
+    Variation,
+    can_vary_in_trials,
+    listed_sizes,
+    symbolic_sizes,
+)
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
@@ -65,7 +74,7 @@ class SelfConsistencyPoints:
         yield Point(made, self.engines, None)
         if can_vary_in_trials(self.case):
             drawn = (self._drawn_point(number, *one) for number, one in enumerate(_DRAWN, 1))
-            near = self._points_near_thresholds(made, 1 + len(_DRAWN))
+            near = self._points_near_constants(made, 1 + len(_DRAWN))
             for point in (*filter(None, drawn), *near):
                 if not (_has_new_signs(point.problem, made) and self._is_undefined(point)):
                     yield point
@@ -85,8 +94,9 @@ class SelfConsistencyPoints:
                 return point
         return None
 
-    def _points_near_thresholds(self, own: Problem, number: int) -> Iterator[Point]:
-        for place, problem in enumerate(_problems_near_thresholds(own, self.engine.code.constants)):
+    def _points_near_constants(self, own: Problem, number: int) -> Iterator[Point]:
+        near = (*_problems_near_thresholds(own, self.engine.code.constants), *self._problems_beyond_blocks(own))
+        for place, problem in enumerate(near):
             point = self._accepted(problem, number + place)
             if point is not None:
                 yield point
@@ -100,6 +110,17 @@ class SelfConsistencyPoints:
         found = refusal_at(point, self.engine)
         self.refusals += [] if found is None else [found]
         return None if found is not None else point
+
+    def _problems_beyond_blocks(self, own: Problem) -> Iterator[Problem]:
+        """Yield problems with each size of a shape beyond a block."""
+        largest = max((array.size for array in own.inputs.values()), default=1)
+        words = [word for word in symbolic_sizes(self.case) if word not in listed_sizes(self.case)]
+        for block in block_sizes(self.engine.code.constants):
+            for word in words:
+                if largest // max(own.sizes[word], 1) * block <= MAX_BLOCK_ELEMENTS:
+                    sizes = {**own.sizes, word: block + 3}
+                    with suppress(GradcheckError):
+                        yield draw(replace(self.case, steps=()), self.case.seed, 0, attempt=1, sizes=sizes)
 
     def _is_undefined(self, point: Point) -> bool:
         found = [g for state in point.evaluation(self.engine).states for g in state.gradients.values()]

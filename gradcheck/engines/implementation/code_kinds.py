@@ -66,13 +66,10 @@ class Code:
 
     @property
     def constants(self) -> tuple[float, ...]:
-        """The numeric constants in its code, and in functions that it names."""
+        """The numbers that its code mentions."""
         backward = getattr(self.foreign, "backward", None)
         parts = [self.signature, backward, *_methods(self.function), *_methods(self.module)]
-        found: dict[float, None] = {}
-        for part in parts:
-            found |= dict.fromkeys(constants_in(part)) if callable(part) else {}
-        return tuple(found)
+        return tuple(dict.fromkeys(number for part in parts if callable(part) for number in constants_in(part)))
 
     @property
     def place(self) -> tuple[str, int]:
@@ -171,5 +168,4 @@ def _forward_of(function: Any) -> Callable[..., Any]:
 
 
 def _methods(owner: Any) -> list[Any]:
-    kind = owner if isinstance(owner, type) or owner is None else type(owner)
-    return [getattr(kind, name, None) for name in ("forward", "backward", "setup_context")] if kind else []
+    return [getattr(owner, name, None) for name in ("forward", "backward", "setup_context")]

@@ -42,9 +42,9 @@ def mentions(function: Any, package: str) -> bool:
 def constants_in(function: Any) -> Iterator[float]:
     """Yield the numbers in the code of a function, and of those it mentions."""
     for one in mentioned(function):
-        for code in () if one is not function and _is_known(one) else _nested_codes(getattr(one, "__code__", None)):
-            numbers = [c for c in code.co_consts if isinstance(c, (int, float)) and not isinstance(c, bool)]
-            yield from map(float, numbers)
+        is_read = one is function or not _is_known(one)
+        numbers = [c for code in _nested_codes(getattr(one, "__code__", None)) for c in code.co_consts if is_read]
+        yield from (float(number) for number in (*numbers, one) if _is_number(number))
 
 
 def _libraries(found: Any) -> Iterator[str]:
@@ -82,26 +82,32 @@ def _parts(one: Any) -> Iterator[Any]:
     owner, function = getattr(one, "__self__", None), getattr(one, "__func__", one)
     if not isinstance(function, types.FunctionType):
         if callable(one) and not isinstance(one, (type, types.BuiltinFunctionType)):
-            yield from _attributes(one, {"__call__", "forward"})
+            yield from _attributes(one, {"__call__", "forward", "fn"})  # Triton's kernels have `fn`
         return
+    yield from (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
     names = {name for code in _nested_codes(function.__code__) for name in code.co_names}
     cells = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
     values = [function.__globals__[name] for name in names if name in function.__globals__]
     found = [*values, *cells, *([] if owner is None else [owner])]
     yield from found
     for value in found:
-        if not isinstance(value, (type, types.FunctionType)):
+        if not isinstance(value, types.FunctionType):
             yield from _attributes(value, names)
 
 
 def _attributes(value: Any, names: set[str]) -> Iterator[Any]:
-    """Yield a value's attributes of these names, if callables or modules."""
-    for name in names:
+    """Yield a value's attributes of these names: callables, modules, numbers."""
+    for name in sorted(names):
         found = inspect.getattr_static(value, name, None)
         if isinstance(found, types.FunctionType) and not isinstance(value, types.ModuleType):
             found = types.MethodType(found, value)
-        if callable(found) or isinstance(found, types.ModuleType):
+        is_code = callable(found) or isinstance(found, types.ModuleType)
+        if _is_number(found) or (is_code and not isinstance(value, type)):
             yield found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _is_filled(cell: Any) -> bool:

@@ -74,7 +74,8 @@ class StochasticRounding(_Mode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = [one for one in (*args, *(kwargs or {}).values()) if isinstance(one, torch.Tensor)]
         is_exact = func._schema.name.rpartition("::")[2].removesuffix("_") in _EXACT or not given
-        before = [] if is_exact or not func._schema.is_mutable else [(one, one.data_ptr(), one.clone()) for one in given]
+        is_in_place = func._schema.is_mutable and not is_exact
+        before = [(one, one.data_ptr(), one.clone()) for one in given] if is_in_place else []
         found = func(*args, **(kwargs or {}))
         if is_exact:
             return found

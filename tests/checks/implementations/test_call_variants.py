@@ -31,6 +31,14 @@ class _Other(functions.Tanh):
         return type(name, (functions.Tanh,), {"backward": staticmethod(backward)})
 
 
+IMAGES = TANH.replace("{n: 3, d: 2}", "{n: 3, d: 2, h: 4, w: 5}").replace("randn(n, d)", "randn(n, d, h, w)")
+
+
+def _is_channels_last(tensor: torch.Tensor) -> bool:
+    is_image = tensor.dim() == 4 and not tensor.is_contiguous()
+    return is_image and tensor.is_contiguous(memory_format=torch.channels_last)
+
+
 def _wrong(code: Any, case: str = TANH) -> set[str]:
     (found,) = run(with_code(case, code), allow_code=True).cases
     listed = [c.mismatch for c in found.comparisons if c.what is ClaimKind.CODE and c.status == "failed"]
@@ -43,11 +51,23 @@ def _wrong(code: Any, case: str = TANH) -> set[str]:
     [
         (lambda y, g: g.stride()[-1:] == (1,) and g.stride(0) not in (0, g.shape[1], 1), {"incoming_sliced"}),
         (lambda y, g: g.dim() == 2 and g.stride(0) == 0 and g.stride(1) != 0, {"incoming_rows"}),
+        (lambda y, g: g.dim() == 2 and not g.is_contiguous() and g.mT.is_contiguous(), {"incoming_transposed"}),
+        (
+            lambda y, g: y.dim() == 2 and not y.is_contiguous() and y.mT.is_contiguous(),
+            {"inputs_transposed", "inputs_strided"},
+        ),
+        (lambda y, g: g.storage_offset() > 0 and g.is_contiguous(), {"incoming_offset"}),
         (lambda y, g: not y.numel(), set()),
     ],
 )
 def test_layouts(is_other: Any, manners: set[str]) -> None:
     assert _wrong(_Other.of("Layout", is_other).apply) == manners
+
+
+def test_channels_last() -> None:
+    assert _wrong(_Other.of("Images", lambda y, g: _is_channels_last(g)).apply, IMAGES) == {"incoming_channels_last"}
+    assert _wrong(_Other.of("Images", lambda y, g: _is_channels_last(y)).apply, IMAGES) == {"inputs_channels_last"}
+    assert _wrong(_Other.of("Images", lambda y, g: False).apply, IMAGES) == set()
 
 
 def test_tensors_without_dimensions() -> None:

@@ -16,6 +16,18 @@ def test_the_numbers_stay() -> None:
     assert with_layout(x, "expanded") is x  # its rows differ
 
 
+def test_layouts_of_images_and_slices() -> None:
+    x = torch.arange(48.0).reshape(2, 2, 3, 4)
+    last, offset = with_layout(x, "channels_last"), with_layout(x, "offset")
+    assert torch.equal(last, x)
+    assert last.is_contiguous(memory_format=torch.channels_last)
+    assert torch.equal(offset, x)
+    assert offset.is_contiguous()
+    assert offset.storage_offset() == 24
+    assert with_layout(x, "transposed").mT.is_contiguous()
+    assert with_layout(x[0, 0, 0], "transposed").tolist() == [0, 1, 2, 3]
+
+
 def test_what_is_the_same_everywhere_is_expanded() -> None:
     assert with_layout(torch.ones(2, 3), "expanded").stride() == (0, 0)
     assert with_layout(torch.arange(3.0).expand(2, 3).clone(), "expanded").stride() == (0, 1)

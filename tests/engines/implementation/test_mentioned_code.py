@@ -13,6 +13,45 @@ import torch
 from gradcheck.engines.implementation.mentioned_code import constants_in, library_of
 from tests.engines.implementation import functions
 
+BLOCK = 64
+
+
+class _Tiles:
+    SIZE = 72
+
+    def __init__(self) -> None:
+        self.width = 88
+
+    @staticmethod
+    def backward(g: Any) -> Any:
+        return _with_default(g) + _Tiles.SIZE
+
+    def forward(self, x: Any) -> Any:
+        return x + self.width
+
+
+def _with_default(x: Any, block: int = 80) -> Any:
+    return x + BLOCK
+
+
+def _closure(size: int) -> Any:
+    return lambda x: x[:size]
+
+
+class _Kernel:
+    """As Triton wraps a function."""
+
+    def __init__(self, fn: Any) -> None:
+        self.fn = fn
+
+    def __call__(self) -> None:
+        raise RuntimeError("launched without a grid")
+
+
+KERNEL = _Kernel(_with_default)
+USERS = ModuleType("users_kernels")
+USERS.launch = _with_default  # type: ignore[attr-defined]
+
 
 def made(library: ModuleType, text: str, name: str = "f") -> Any:
     """A function of a module in which `np` is the library."""
@@ -68,3 +107,19 @@ def test_constants_are_those_of_users_code() -> None:
     assert 1e-5 in set(constants_in(functions.noisy))
     assert set(constants_in(functools.partial(lambda x, by: x * by, by=lambda x: x * 37.0))) == {37.0}
     assert not set(constants_in(torch.nn.functional.gelu))
+
+
+@pytest.mark.parametrize(
+    ("function", "found"),
+    [
+        (_Tiles.backward, {64, 72, 80}),
+        (_Tiles().forward, {88}),
+        (_closure(96), {96}),
+        (functools.partial(_with_default, block=3), {3, 64, 80}),
+        (lambda x: KERNEL, {64, 80}),
+        (lambda x: USERS.launch(x), {64, 80}),
+        (lambda x: torch.nn.functional.gelu(x) * 0.5 if BLOCK else True, {0.5, 64}),
+    ],
+)
+def test_constants_are_found_wherever_they_stand(function: Any, found: set[float]) -> None:
+    assert set(constants_in(function)) == found
