@@ -129,6 +129,7 @@ class Implementation:
     place: Place = field(default_factory=Place, compare=False)
     loaded: Any = field(default=None, compare=False, repr=False)
     given: CallArguments | None = field(default=None, compare=False, repr=False)  # of a Python call
+    operand_dtypes: Mapping[str, str] = field(default_factory=dict)  # by name, where they differ
 
     @property
     def name(self) -> str:

@@ -174,11 +174,12 @@ class Sampler:
         if value.expr is not None:
             return self.expression(key, value)
         array = np.asarray(value.array)
+        dtype = dtypes.BY_NAME[value.dtype] if value.dtype else self.dtype
         reach = self.draw_settings.variation.literals
         if is_input and reach is not None and not (shape and self.is_trial):
             of_trial = () if self.draw_settings.trial is None else (self.draw_settings.trial,)
             generator = stream(self.draw_settings.seed, f"{key}/moved", reach, self.draw_settings.attempt, *of_trial)
-            return self._with_structure(move_numbers(array.astype(self.dtype), generator, reach))
+            return self._with_structure(move_numbers(array.astype(dtype), generator, reach))
         if shape is None or not self.is_trial:
             return array
         if not isinstance(shape, tuple):
@@ -186,7 +187,7 @@ class Sampler:
         sizes = tuple(self.sizes[size] if isinstance(size, str) else size for size in shape)
         if math.prod(sizes) > MAX_ELEMENTS:
             raise TooLarge(f"a tensor of {math.prod(sizes):,} elements, where {MAX_ELEMENTS:,} are allowed")
-        return self._redraw(array.astype(self.dtype) if is_input else array, sizes, self._stream(key))
+        return self._redraw(array.astype(dtype) if is_input else array, sizes, self._stream(key))
 
     def _redraw(self, array: np.ndarray, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
         return self._with_structure(redraw_literal(array, shape, generator))

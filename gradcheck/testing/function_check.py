@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.options import Options
 from gradcheck.checks.pipeline import verdict
 from gradcheck.checks.result import CaseResult, RunResult
@@ -94,13 +95,14 @@ def result_of_call(call: PythonCall, choices: Mapping[str, Any] | None) -> RunRe
     fixed = (*parameters.values(), *(split.operands.values() if split.spec is None else ()))
     own = own.with_fixed_sizes(fixed)
     given = {**split.operands, **parameters}
-    code = replace(code, entry=_result(given))
+    case = _case(given, next(iter(given)) if split.spec is None else split.spec, own, place)
+    code = replace(code, entry=_result(given), operand_dtypes={} if code.dtypes else _operand_dtypes(case))
     if split.spec is None:
         code = replace(code, given=split.arguments)
-        found = _check_without_spec(code, _case(given, next(iter(given)), own, place), own.options.get("device", "cpu"))
+        found = _check_without_spec(code, case, own.options.get("device", "cpu"))
     else:
         code = replace(code, given=split.arguments if split.arguments.objects else None)
-        case = with_trials(replace(_case(given, split.spec, own, place), implementations=(code,)))
+        case = with_trials(replace(case, implementations=(code,)))
         found = run(case, **{"allow_code": True, **own.options})
         found = replace(found, cases=tuple(_with_python_snippet(case, one) for one in found.cases))
     return replace(found, cases=tuple(replace(one, reproduce="") for one in found.cases))
@@ -171,12 +173,32 @@ def _case(given: Mapping[str, Any], spec: str, own: FunctionChoices, place: Plac
 
 
 def _with_arrays(case: Case, arrays: Mapping[str, np.ndarray]) -> Case:
-    def filled(values: Mapping[str, Value]) -> dict[str, Value]:
-        return {n: Value(array=arrays[n], place=v.place) if n in arrays else v for n, v in values.items()}
+    dtype = _case_dtype(arrays)
+    real = dtypes.real_of(dtype).name
 
-    found = {array.dtype.name for array in arrays.values() if dtypes.is_differentiable(array.dtype)}
-    dtype = found.pop() if len(found) == 1 else case.dtype
-    return replace(case, inputs=filled(case.inputs), constants=filled(case.constants), dtype=dtype)
+    def filled(values: Mapping[str, Value]) -> dict[str, Value]:
+        stays_real = {n for n, a in arrays.items() if dtype.kind == "c" and a.dtype.kind in "fV"}
+        return {
+            n: Value(array=arrays[n], place=v.place, dtype=real if n in stays_real else v.dtype) if n in arrays else v
+            for n, v in values.items()
+        }
+
+    return replace(case, inputs=filled(case.inputs), constants=filled(case.constants), dtype=dtype.name)
+
+
+def _case_dtype(arrays: Mapping[str, np.ndarray]) -> np.dtype:
+    """Return the least precise dtype of the arrays, complex if one of them is."""
+    found = {array.dtype for array in arrays.values() if dtypes.is_differentiable(array.dtype)}
+    least = max({dtypes.real_of(dtype) for dtype in found}, key=epsilon, default=np.dtype(np.float64))
+    return dtypes.complex_of(least) if any(dtype.kind == "c" for dtype in found) else least
+
+
+def _operand_dtypes(case: Case) -> dict[str, str]:
+    """Return the dtypes of floating arrays by name, if there are several."""
+    values = {**case.inputs, **case.constants}
+    own = {name: value.array.dtype for name, value in values.items() if value.array is not None}
+    floating = {name: dtype.name for name, dtype in own.items() if dtypes.is_differentiable(dtype)}
+    return floating if len(set(floating.values())) > 1 else {}
 
 
 def _result(given: Mapping[str, Any]) -> str:

@@ -62,9 +62,9 @@ def call_variants(context: Context, engine: CodeEngine) -> Iterator[CallVariant]
         yield from _layouts(own, engine)
         yield CallVariant("incoming_expanded", _with_unit_seeds(own), CallMode(incoming="expanded"))
         yield CallVariant("incoming_rows", _rows_alike_incoming(own), CallMode(incoming="expanded"))
-        if context.case.implementations or not any(value.expr is None for value in own.case.inputs.values()):
-            if not engine.draws_numbers(own):
-                yield CallVariant("inputs_expanded", _rows_alike(own), CallMode(inputs="expanded"), may_refuse=True)
+        is_domain = context.case.implementations or all(value.expr is not None for value in own.case.inputs.values())
+        if is_domain and not engine.draws_numbers(own):
+            yield CallVariant("inputs_expanded", _rows_alike(own), CallMode(inputs="expanded"), may_refuse=True)
         yield CallVariant("no_grad", own, CallMode(records_graph=False), may_refuse=True)
         yield CallVariant("no_gradients", own, CallMode(records_graph=False, requires_grad=False), may_refuse=True)
         yield CallVariant("apart", own, CallMode(without_accumulation=True), may_refuse=True)

@@ -167,8 +167,10 @@ def _moved(problem: Problem, generator: np.random.Generator) -> Problem:
     with np.errstate(all="ignore"):
         is_short = known * _FEW_DIGITS == np.round(known * _FEW_DIGITS)
         moved = np.where(is_short, known, known * (1 + unit * generator.uniform(-1, 1, known.shape)))
-    inputs = {
-        name: np.asarray(moved[np.searchsorted(known, array)]).astype(problem.inputs[name].dtype)
-        for name, array in given.items()
-    }
+    inputs = {name: _like(moved[np.searchsorted(known, array)], problem.inputs[name]) for name, array in given.items()}
     return replace(problem, inputs={**problem.inputs, **inputs})
+
+
+def _like(numbers: np.ndarray, array: np.ndarray) -> np.ndarray:
+    """Return real or complex numbers in the dtype of an array."""
+    return np.asarray(numbers if array.dtype.kind == "c" else numbers.real).astype(array.dtype)

@@ -31,6 +31,7 @@ from gradcheck.language.trial_draws import (
     Variation,
     can_vary_in_trials,
     listed_sizes,
+    redraw_literal,
     symbolic_sizes,
 )
 
@@ -133,19 +134,12 @@ class SelfConsistencyPoints:
             self.refusals.append(Refusal(self.engine.refusal(problem), problem.sizes))
         own = {n: a for n, a in values.items() if n.partition("[")[0] == entry and dtypes.is_differentiable(a.dtype)}
         generator = stream(problem.seed, "incoming", problem.draw_settings.trial or 0)
-        seeds = {name: _incoming(generator, array) for name, array in own.items()}
+        seeds = {name: redraw_literal(array, array.shape, generator) for name, array in own.items()}
         finite = all(np.isfinite(wide(array)).all() for array in own.values())
         if not seeds or not (finite or is_given):
             return None
         case = replace(problem.case, steps=(Step("backward", roots=dict.fromkeys(seeds)),))
         return replace(problem, case=case, seeds=(seeds,), forwards=({},))
-
-
-def _incoming(generator: np.random.Generator, like: np.ndarray) -> np.ndarray:
-    drawn = generator.standard_normal(like.shape)
-    if like.dtype.kind == "c":
-        drawn = drawn + 1j * generator.standard_normal(like.shape)
-    return np.asarray(drawn).astype(like.dtype)
 
 
 def _has_new_signs(problem: Problem, own: Problem) -> bool:

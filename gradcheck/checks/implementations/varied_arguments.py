@@ -24,7 +24,7 @@ from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem, tensor_value
 from gradcheck.language.random_streams import stream
 from gradcheck.language.sampling import graph_values
-from gradcheck.language.trial_draws import move_numbers
+from gradcheck.language.trial_draws import listed_sizes, move_numbers, redraw_literal
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
@@ -71,8 +71,7 @@ def _with_incoming(problem: Problem, generator: np.random.Generator) -> Problem 
         arrays = {name: np.asarray(tensor_value(values, name)) for name in roots}
     except (GradcheckError, LookupError):
         return None
-    seeds = {name: np.asarray(generator.standard_normal(a.shape)).astype(a.dtype) for name, a in arrays.items()}
-    return replace(problem, seeds=(seeds,))
+    return replace(problem, seeds=({name: redraw_literal(a, a.shape, generator) for name, a in arrays.items()},))
 
 
 # Sizes --------------------------------------------------------------------------------------------
@@ -80,7 +79,7 @@ def _with_incoming(problem: Problem, generator: np.random.Generator) -> Problem 
 
 def _sizes(own: Problem, blocks: Collection[int]) -> Iterator[Maker]:
     """Yield distinct sizes in two orders, then sizes beyond each block."""
-    groups = list(size_groups(own))
+    groups = [] if listed_sizes(own.case) else list(size_groups(own))
     if not groups:
         return
     first = [_size_of(own, group) for group in groups]

@@ -30,6 +30,7 @@ class Binding:
     keywords: Mapping[str, Claim] = field(default_factory=dict)
     parameters: Mapping[str, str] = field(default_factory=dict)
     unbound_parameters: tuple[str, ...] = ()  # a module's parameters without a tensor of the case
+    operand_dtypes: Mapping[str, str] = field(default_factory=dict)  # of tensors that have another than the case's
     how: str = "in order"
     objects: Mapping[str, Any] = field(default_factory=dict)
 
@@ -92,7 +93,8 @@ def bindings(
     tensors = known if implementation.loaded is None else {*known, *case.inputs, *case.constants}
     arguments = {one.name for one in parameters_of(function) or ()}
     own = _bind_module_parameters(case, tensors - arguments, parameters)
-    empty = Binding((), parameters=own, unbound_parameters=tuple(name for name in parameters if name not in own))
+    unbound = tuple(name for name in parameters if name not in own)
+    empty = Binding((), {}, own, unbound, operand_dtypes=implementation.operand_dtypes)
     if implementation.given is not None:
         return [_bind_python_call(implementation.given, function, empty)]
     if implementation.arguments is not None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from gradcheck.autograd import dtypes
 from gradcheck.engines.implementation.call_arguments import Operand, parts_of
 from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.engines.implementation.code_loading import load_code
@@ -124,7 +125,8 @@ def _leaf(writer: _CallWriter, name: str) -> str:
     call, kind = writer.call, writer.call.engine.code.kind
     array = call.values[name]
     is_leaf = name not in call.problem.constants and array.dtype.kind in "fcV"
-    written = _array(array, kind)
+    own = call.engine.binding.operand_dtypes.get(name)
+    written = _array(array.astype(dtypes.BY_NAME[own]) if own and array.dtype.kind in "fV" else array, kind)
     if is_leaf and kind not in ("numpy", "jax", "hips"):
         written = f"{written}.requires_grad_()"
     if is_leaf and name not in writer.tensors:

@@ -243,12 +243,19 @@ class CodeEngine(Torch):
         """Return the code's result for these tensors. Raises CodeError.
 
         Random generators start from the same states at each call."""
+        names = self._with_operand_dtypes(names)
         positional = self.arguments(names)
         keywords = {key: self._argument(claim, names) for key, claim in self.binding.keywords.items()}
         if self._random_states is not None:
             self._random_states.restore()
         with translate_code_errors(self.name), restored_generators(self._generators):
             return self._call(positional, keywords, names)
+
+    def _with_operand_dtypes(self, names: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the tensors, each in its own dtype."""
+        own = {name: self.host.dtype(dtype) for name, dtype in self.binding.operand_dtypes.items()}
+        cast = {name: names[name].to(dtype) for name, dtype in own.items() if names[name].is_floating_point()}
+        return {**names, **cast} if cast else names
 
     def arguments(self, names: Mapping[str, Any]) -> list[Any]:
         """Return the code's positional arguments. Raises CodeError."""

@@ -68,7 +68,8 @@ class CodeRun(GraphRun):
         wide, case = REAL_DTYPES.get(found.dtype, found.dtype), REAL_DTYPES.get(wanted, wanted)
         if wide not in SIGNIFICAND_BITS or wide == case:
             return found
-        self.engine.observations.wider_dtypes.add(str(found.dtype).removeprefix("torch."))
+        if not self.engine.binding.operand_dtypes:
+            self.engine.observations.wider_dtypes.add(str(found.dtype).removeprefix("torch."))
         if found.is_complex():
             return found.to(torch.complex64 if case is torch.float32 else torch.complex128)
         return found.to(case)

@@ -14,7 +14,7 @@ from typing import Any
 #: The library of a function, by the package of what it mentions.
 _ARRAY_LIBRARIES = {"torch": "torch", "jax": "jax", "jaxlib": "jax", "autograd": "autograd"}
 #: Packages whose own code is not looked into.
-_KNOWN = {*_ARRAY_LIBRARIES, "numpy", "scipy", *sys.stdlib_module_names}
+_KNOWN = {*_ARRAY_LIBRARIES, "numpy", "scipy", "triton", *sys.stdlib_module_names}
 #: How many functions, modules and objects are looked into.
 _MOST = 400
 #: The libraries in the order in which they are chosen if a function mentions several.
