@@ -130,6 +130,7 @@ class Implementation:
     loaded: Any = field(default=None, compare=False, repr=False)
     given: CallArguments | None = field(default=None, compare=False, repr=False)  # of a Python call
     operand_dtypes: Mapping[str, str] = field(default_factory=dict)  # by name, where they differ
+    autocast: str = ""  # the dtype of `torch.autocast` around its call
 
     @property
     def name(self) -> str:

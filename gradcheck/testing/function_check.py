@@ -57,8 +57,9 @@ def check_function(
     get no gradient, nor do tensors that require none where others do.
 
     `choices` are `dtypes` (a list), `tolerance` (a relative one), `order` (1: no second order), `seed`, `sizes` (those
-    that may be drawn: a list, or one for each given size), `dims` (sizes by name, for creators), and fields of
-    `Options`. Without `spec` the function is compared with its own forward: differentiated by torch if it
+    that may be drawn: a list, or one for each given size), `dims` (sizes by name, for creators), `autocast` (the dtype
+    of `torch.autocast` around each call), and fields of `Options`. Without `spec` the function is compared with its
+    own forward: differentiated by torch if it
     consists of ops that torch differentiates, and by differences with error bars.
 
     Raises AssertionError with the report, and UsageError or InvalidCase for an invalid call.
@@ -136,6 +137,7 @@ def _implementation(function: Any, backward: Any, entry: str, own: FunctionChoic
         tolerance=own.tolerance,
         order=own.order,
         loaded=function if backward is None else (function, backward),
+        autocast=own.autocast,
     )
 
 
@@ -254,25 +256,29 @@ def _with_place(case: Case, place: Place) -> Case:
 def _check_without_spec(implementation: Implementation, case: Case, on: str = "cpu") -> RunResult:
     from gradcheck.checks.implementations.python_reproduction import standalone_reproduction
     from gradcheck.checks.implementations.self_consistency import check_self_consistency as check
+    from gradcheck.engines.implementation.autocast import judge_in_autocast
     from gradcheck.engines.implementation.binding import bind
     from gradcheck.engines.implementation.code_engine import CodeEngine as Engine
     from gradcheck.engines.implementation.code_kinds import code_of
     from gradcheck.engines.implementation.code_loading import load_code
     from gradcheck.engines.implementation.differentiable_forward import differentiable_forward
     from gradcheck.engines.torch_devices import device_of
+    from gradcheck.language.sampling import draw
 
     device = None if on == "cpu" else device_of(on)
     code = code_of(*load_code(implementation), implementation.name)
     if implementation.given is not None and implementation.given.as_torch:
         code = replace(code, module=None, parameters=())  # of which torch's gradcheck checks none
     binding = bind(case, implementation, code.signature, code.parameters)
-    engine = Engine(implementation.name, implementation.entry, code, binding, device)
     forward = differentiable_forward(code)
-    witness = None if forward is None else Engine("its own forward", implementation.entry, forward, binding, device)
     case = replace(case, engine_tolerance=implementation.tolerance)
     options = Options(order=implementation.order or 2)
     results = []
-    for dtype in implementation.dtypes or (case.dtype,):
+    for asked in implementation.dtypes or (case.dtype,):
+        engine = Engine(implementation.name, implementation.entry, code, binding, device)
+        dtype = judge_in_autocast(engine, draw(replace(case, dtype=asked, steps=()), case.seed))
+        own = engine.binding
+        witness = None if forward is None else Engine("its own forward", implementation.entry, forward, own, device)
         context = check(replace(case, dtype=dtype), engine, witness, options)
         context.options = replace(options, engines=(engine,))
         held = replace(case, dtype=dtype)

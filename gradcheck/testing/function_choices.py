@@ -12,7 +12,7 @@ from gradcheck.language.case import StatedTolerance
 from gradcheck.language.suggest import did_you_mean
 
 #: The choices that are no fields of `Options`, or mean the code alone.
-_OWN = ("dims", "dtypes", "order", "seed", "sizes", "tolerance")
+_OWN = ("autocast", "dims", "dtypes", "order", "seed", "sizes", "tolerance")
 _OPTIONS = tuple(one.name for one in fields(Options) if one.init and not one.name.startswith("_"))
 
 
@@ -22,6 +22,7 @@ class FunctionChoices:
 
     sizes    by a size of the given shapes, the sizes that may be drawn for it; all sizes under 0"""
 
+    autocast: str = ""
     dims: Mapping[str, int] = field(default_factory=dict)
     dtypes: tuple[str, ...] = ()
     order: int | None = None
@@ -52,15 +53,21 @@ def read_choices(choices: Mapping[str, Any] | None) -> FunctionChoices:
     Options(**given, order=own.get("order", 2))  # raises for values that it does not take
     tolerance = own.get("tolerance")
     both = StatedTolerance(tolerance if given.get("rtol") is None else given["rtol"], given.get("atol"))
+    autocast = _dtype(own.get("autocast", ""))
     return FunctionChoices(
+        autocast=autocast,
         dims=own.get("dims", {}),
-        dtypes=tuple(str(one).removeprefix("torch.") for one in own.get("dtypes", ())),
+        dtypes=tuple(map(_dtype, own.get("dtypes", ("float32",) if autocast else ()))),  # it leaves float64 as it is
         order=own.get("order"),
         seed=own.get("seed", 0),
         sizes=_sizes(own.get("sizes", {})),
         tolerance=_tolerance(tolerance, both),
         options=given,
     )
+
+
+def _dtype(said: Any) -> str:
+    return str(said).removeprefix("torch.")
 
 
 def _tolerance(tolerance: Any, both: StatedTolerance) -> StatedTolerance | None:

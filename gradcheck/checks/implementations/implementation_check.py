@@ -34,6 +34,7 @@ from gradcheck.errors import CodeNotAllowed, InvalidCase, UsageError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Implementation
 from gradcheck.language.claim_kind import ClaimKind
+from gradcheck.language.sampling import draw
 from gradcheck.language.trial_draws import is_general
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def check_implementations(context: Context, case: Case) -> ImplementationResults
 def _check_implementation(
     context: Context, whole: Case, which: tuple[Implementation, str], found: ImplementationResults
 ) -> None:
+    from gradcheck.engines.implementation.autocast import judge_in_autocast
     from gradcheck.engines.implementation.global_state import Patches
 
     one, dtype = which
@@ -83,6 +85,8 @@ def _check_implementation(
     engine.patched_functions = patches.undo()
     if case is None:
         return
+    if engine.code.is_torch:
+        dtype = judge_in_autocast(engine, draw(replace(case, dtype=dtype, steps=()), case.seed))
     options = replace(context.options, dtype=None, order=2 if engine.code.is_torch and one.order != 1 else 1)
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[dtype])):
         own = Context.of(replace(case, dtype=dtype), options, Engines((engine,), context.engines.reference))

@@ -31,6 +31,7 @@ class Binding:
     parameters: Mapping[str, str] = field(default_factory=dict)
     unbound_parameters: tuple[str, ...] = ()  # a module's parameters without a tensor of the case
     operand_dtypes: Mapping[str, str] = field(default_factory=dict)  # of tensors that have another than the case's
+    autocast: str = ""  # the dtype of `torch.autocast` around the call
     how: str = "in order"
     objects: Mapping[str, Any] = field(default_factory=dict)
 
@@ -94,7 +95,9 @@ def bindings(
     arguments = {one.name for one in parameters_of(function) or ()}
     own = _bind_module_parameters(case, tensors - arguments, parameters)
     unbound = tuple(name for name in parameters if name not in own)
-    empty = Binding((), {}, own, unbound, operand_dtypes=implementation.operand_dtypes)
+    empty = Binding(
+        (), {}, own, unbound, operand_dtypes=implementation.operand_dtypes, autocast=implementation.autocast
+    )
     if implementation.given is not None:
         return [_bind_python_call(implementation.given, function, empty)]
     if implementation.arguments is not None:

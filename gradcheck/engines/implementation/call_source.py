@@ -158,7 +158,10 @@ def _torch(writer: _CallWriter, arguments: list[str]) -> list[str]:
         given = ", ".join(f"{own!r}: {tensor}" for own, tensor in writer.parameters.items())
         called = f"torch.func.functional_call({name}, {{{given}}}, ({''.join(a + ', ' for a in arguments)}))"
     printed = [f"print({tensor}.grad){_expected_comment(writer, tensor)}" for tensor in _printed_tensors(writer)]
-    return [f"{_FOUND} = {called}", f"torch.autograd.backward({_FOUND}, {_INCOMING})", *printed]
+    called = f"{_FOUND} = {called}"
+    if autocast := writer.call.engine.binding.autocast:
+        called = f'with torch.autocast("cpu", dtype=torch.{autocast}):\n    {called}'
+    return [called, f"torch.autograd.backward({_FOUND}, {_INCOMING})", *printed]
 
 
 def _printed_tensors(writer: _CallWriter) -> list[str]:

@@ -248,13 +248,20 @@ class CodeEngine(Torch):
         keywords = {key: self._argument(claim, names) for key, claim in self.binding.keywords.items()}
         if self._random_states is not None:
             self._random_states.restore()
-        with translate_code_errors(self.name), restored_generators(self._generators):
+        with translate_code_errors(self.name), restored_generators(self._generators), self._autocast():
             return self._call(positional, keywords, names)
+
+    def _autocast(self) -> AbstractContextManager[Any]:
+        if not self.binding.autocast:
+            return nullcontext()
+        device_type = self.device.type if self.device is not None else "cpu"
+        return torch.autocast(device_type, self.host.dtype(self.binding.autocast))
 
     def _with_operand_dtypes(self, names: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the tensors, each in its own dtype."""
         own = {name: self.host.dtype(dtype) for name, dtype in self.binding.operand_dtypes.items()}
-        cast = {name: names[name].to(dtype) for name, dtype in own.items() if names[name].is_floating_point()}
+        tensors = {name: names[name] for name in own if isinstance(names.get(name), torch.Tensor)}
+        cast = {name: tensor.to(own[name]) for name, tensor in tensors.items() if tensor.is_floating_point()}
         return {**names, **cast} if cast else names
 
     def arguments(self, names: Mapping[str, Any]) -> list[Any]:
@@ -297,6 +304,7 @@ class CodeEngine(Torch):
             (seen.is_once_differentiable, fact("once_differentiable")),
             (seen.unrecorded_gradients, fact("gradients_unrecorded", names=seen.unrecorded_gradients)),
             (seen.shares_memory, fact("aliases_argument")),
+            (seen.autocast_dtype, fact("judged_in_autocast", dtype=seen.autocast_dtype)),
             (seen.wider_dtypes, fact("wider_dtype", dtypes=tuple(sorted(seen.wider_dtypes)))),
         )
         return (self.binding.note, *(note for holds, note in optional if holds))

@@ -40,7 +40,8 @@ class Observations:
     is_once_differentiable whether the code declares that it has no second order
     shares_memory          whether a result shares the memory of an argument
     unrecorded_gradients   inputs whose gradients record no graph, so that they have no second order
-    has_nested_results     whether results are in a dict, nested, or beside others than tensors"""
+    has_nested_results     whether results are in a dict, nested, or beside others than tensors
+    autocast_dtype         the dtype of an autocast in which the code is judged, or empty"""
 
     misshapen_gradients: dict[int, np.ndarray] = field(default_factory=dict)
     wider_dtypes: set[str] = field(default_factory=set)
@@ -49,6 +50,7 @@ class Observations:
     shares_memory: bool = False
     unrecorded_gradients: tuple[str, ...] = ()
     has_nested_results: bool = False
+    autocast_dtype: str = ""
 
 
 def call_foreign(

@@ -71,6 +71,7 @@ add_phrases(
         "computed itself, and torch takes that as constant in a second derivative. Save arguments or results, and "
         "compute it from them in backward; order: 1 checks the first order alone",
         "wider_dtype": "it computes in {dtypes:commas}, which is more precise than what it is given",
+        "judged_in_autocast": "it runs under torch.autocast, and is held to the precision of {dtype}",
         "aliases_argument": "what it returns shares memory with an argument: an in-place change of one changes both",
         "nondeterministic": "asked again it differs by {size:magnitude}, which is rounding",
         "not_the_same_again": "the function itself varies from call to call, by {size:magnitude}: {engine} "
