@@ -71,7 +71,7 @@ def _diagnose(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, num
         found = express_in_sizes(found, [one for one in ratios if one is not None])
     is_unsure = found[0].kind == "unknown" or (found[0].kind == "dtype" and found[0].confidence == "possible")
     if is_unsure and len(context.case.steps) == 1:
-        found = _find_mistakes(formulas, engine, c, seen) or _diagnose_precision(engine, seen) or found
+        found = _diagnose_precision(engine, seen) or _find_mistakes(formulas, engine, c, seen) or found
     context.found[number] = replace(context.found[number], diagnoses=found)
 
 

@@ -152,5 +152,5 @@ def _partly_right(got: np.ndarray, want: np.ndarray, right: np.ndarray) -> Itera
             rounded = float(f"{factor:.{_DIGITS}g}")
             if rounded == -1:
                 yield Relation("sign", ("signs",), fact("signs_in_a_part"))
-            else:
+            elif rounded != 1:  # an error of rounding's size is no factor
                 yield Relation("branch", ("factor", rounded), fact("factor_in_a_part", factor=rounded))

@@ -52,6 +52,19 @@ def test_a_table_whose_gradients_are_assigned_is_named() -> None:
     assert {d.kind for c in found.comparisons for d in c.diagnoses} == {"overwritten"}
 
 
+def test_float32_in_one_part_of_the_gradient_is_named() -> None:
+    class Rounds(functions.Tanh):
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (y,) = ctx.saved_tensors
+            return g * (1 - (y.float() * y.float()).to(y.dtype))
+
+    (found,) = run(with_code(TANH, Rounds.apply), allow_code=True).cases
+    facts = [d.message for c in found.comparisons for d in c.diagnoses]
+    assert facts
+    assert all(f.kind == "computed_in_dtype" and f["dtype"] == "float32" for f in facts)
+
+
 def test_what_is_not_linear_in_what_comes_in_is_told() -> None:
     class Clips(functions.Tanh):
         @staticmethod
