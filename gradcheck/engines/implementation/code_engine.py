@@ -23,7 +23,7 @@ from gradcheck.engines.implementation.code_kinds import Code
 from gradcheck.engines.implementation.code_run import CodeRun
 from gradcheck.engines.implementation.global_state import restore_global_state
 from gradcheck.engines.implementation.module_parameters import call_with_parameters
-from gradcheck.engines.implementation.precision_modes import PrecisionProbe, StochasticRounding
+from gradcheck.engines.implementation.precision_modes import SIGNIFICAND_BITS, PrecisionProbe, StochasticRounding
 from gradcheck.engines.implementation.random_states import RandomStates
 from gradcheck.engines.implementation.stdout_capture import capture_stdout
 from gradcheck.engines.recording import Recorder
@@ -258,10 +258,10 @@ class CodeEngine(Torch):
         return torch.autocast(device_type, self.host.dtype(self.binding.autocast))
 
     def _with_operand_dtypes(self, names: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the tensors, each in its own dtype."""
+        """Return the tensors, each in its own dtype if that is more precise."""
         own = {name: self.host.dtype(dtype) for name, dtype in self.binding.operand_dtypes.items()}
         tensors = {name: names[name] for name in own if isinstance(names.get(name), torch.Tensor)}
-        cast = {name: tensor.to(own[name]) for name, tensor in tensors.items() if tensor.is_floating_point()}
+        cast = {n: t.to(own[n]) for n, t in tensors.items() if _bits(t.dtype) < _bits(own[n])}
         return {**names, **cast} if cast else names
 
     def arguments(self, names: Mapping[str, Any]) -> list[Any]:
@@ -322,6 +322,11 @@ def _is_once_differentiable(node: Any) -> bool:
     code = getattr(backward, "__code__", None)
     is_torchs = code is not None and code.co_filename == torch.autograd.function.__file__
     return is_torchs and hasattr(backward, "__wrapped__")
+
+
+def _bits(dtype: torch.dtype) -> int:
+    """Return the precision of a dtype; double if it is no floating one."""
+    return SIGNIFICAND_BITS.get(dtype, SIGNIFICAND_BITS[torch.float64])
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:

@@ -103,3 +103,23 @@ def test_real_operands_beside_complex_ones_stay_real(spec: str | None) -> None:
     check_function(Scale.apply, z=z, s=s, spec=spec)
     with pytest.raises(AssertionError, match="gradient of s"):
         check_function(ForgetsToConjugate.apply, z=z, s=s, spec=spec)
+
+
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x, w)
+        return x @ w
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        x, w = ctx.saved_tensors
+        return g @ w.T, x.T @ g
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_second_order_in_half_precision_is_held_to_its_rounding(dtype: torch.dtype) -> None:
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(6):
+        x, w = (torch.randn(shape, generator=generator).to(dtype).requires_grad_() for shape in ((4, 3), (3, 2)))
+        check_function(Product.apply, x=x, w=w)
