@@ -13,7 +13,7 @@ from gradcheck.language.case import STDIN, Implementation
 
 
 def name_of(found: Any) -> str:
-    """Return the name of a callable in reports, `Gelu.apply` for a `Function`'s."""
+    """Return the name of a callable in reports, such as `Gelu.apply`."""
     if isinstance(found, partial):
         return name_of(found.func)
     owner = getattr(found, "__self__", None)
