@@ -41,10 +41,12 @@ from gradcheck.oracles.numeric.finite_differences import array_derivative
 _BLURRED = 1e-5
 #: The step to either side of a kink, relative to the first one, and the accuracy of such differences.
 _SIDE, _KINK = 2.0**-24, 1e-5
-#: The rounding of a difference of first gradients, relative to the largest.
-_ROUNDINGS = 2.0**-50
+#: The rounding of a difference of first gradients, relative to the largest, and a margin for that of a gradient.
+_ROUNDINGS, _MARGIN = 2.0**-50, 8.0
 #: An error bar below this part of a difference decides which side is right.
 _OF_GAP = 2.0**-4
+#: Differences this exact, relative to the largest element, need no finer steps.
+_ENOUGH = 1e-12
 #: Factors on the first step where larger ones leave the domain of the code.
 _FINER_STARTS = (1.0, 2.0**-8, 2.0**-16)
 _FLOAT64 = np.dtype(np.float64)
@@ -120,7 +122,7 @@ def gradient_differences(
     path = _ProbePath(reference, problem, step, probes)
     for finer in _FINER_STARTS:
         try:
-            flat, bar = array_derivative(path.at, finer * path.first_step, 2.0**-50)
+            flat, bar = array_derivative(path.at, finer * path.first_step, 2.0**-50, _ENOUGH)
         except GradcheckError:
             continue
         values, bars = path.split_by_input(flat), path.split_by_input(bar)
@@ -282,6 +284,8 @@ class _SecondOrderComparison:
     ) -> Comparison:
         """Confirm an agreement by the differences of first gradients."""
         got, want = answers
+        if got.name == want.name:
+            return self._compare_with_differences(found, got, oracle, tolerance)
         allowance = _allowance(want, tolerance)
         scale = float(np.max(np.abs(want.values), initial=0.0))
         bar = float(np.max(oracle.error, initial=0.0))
@@ -295,13 +299,30 @@ class _SecondOrderComparison:
             return replace(found, certificate={"method": "differences", "error": bar})
         if leaves_range(self.reference_result.problem):
             return pass_as_out_of_range(found, "differences")
-        if got.name == want.name:  # its own reference
-            subject = replace(found.subject, reference="differences")
-            close = Tolerance(tolerance.rtol, tolerance.atol + bar)
-            mine, right = (values.reshape(found.shape) for values in (got.values, oracle.values))
-            differing = compare(mine, right, close, subject)
-            return differing if differing.status == "failed" else found
         return replace(found, status="failed", mismatch=fact("differences_disagree", got=got.name, want=want.name))
+
+    def _compare_with_differences(
+        self, found: Comparison, got: Answer, oracle: Answer, tolerance: Tolerance
+    ) -> Comparison:
+        """Compare an engine that is its own reference."""
+        path = self.reference_result.path()
+        rounding = _MARGIN * _ROUNDINGS * float(np.max(np.abs(path.at(0.0)), initial=0.0)) / path.first_step
+        bar = max(float(np.max(oracle.error, initial=0.0)), rounding)
+        sizes = [np.abs(values[np.isfinite(values)]) for values in (got.values, oracle.values)]
+        scale = max(float(np.max(size, initial=0.0)) for size in sizes)
+        if not bar <= _BLURRED * scale:
+            return found.with_notes(fact("differences_cannot_confirm", error=bar)) if scale else found
+        subject = replace(found.subject, reference="differences")
+        shape = self.reference_result.problem.inputs[found.tensor].shape
+        mine, right = (values.reshape(shape) for values in (got.values, oracle.values))
+        compared = compare(mine, right, Tolerance(tolerance.rtol, tolerance.atol + bar), subject)
+        if compared.status == "failed" and leaves_range(self.reference_result.problem):
+            return pass_as_out_of_range(found, "differences")
+        return (
+            compared
+            if compared.status == "failed"
+            else replace(found, certificate={"method": "differences", "error": bar})
+        )
 
     def _is_convention(self, found: Comparison, got: Answer, want: Answer) -> bool:
         """Return whether both results lie between the sides of a kink."""

@@ -56,7 +56,11 @@ def check_self_consistency(
 def _checked(case: Case, engine: CodeEngine, forward_engine: CodeEngine | None, options: Options) -> Context:
     engines = Engines((engine,), forward_engine or engine)
     refusals: list[Refusal] = []
-    points = list(SelfConsistencyPoints(with_trials(case), engine, engines, refusals).all())
+    drawn = SelfConsistencyPoints(with_trials(case), engine, engines, refusals).all()
+    points = [next(drawn)]
+    if forward_engine is not None and not _is_recorded(points[0], engine, forward_engine):
+        return _checked(case, engine, None, options)
+    points += drawn
     own = Points(points[0].problem, engines)
     own.own = points[0]
     own.variants = points[1:]
@@ -79,6 +83,12 @@ def _checked(case: Case, engine: CodeEngine, forward_engine: CodeEngine | None, 
     if refusals:
         context.found[-1] = context.found[-1].with_notes(narrower_domain(engine, refusals))
     return context
+
+
+def _is_recorded(point: Point, engine: CodeEngine, forward_engine: CodeEngine) -> bool:
+    """Return whether torch records the forward: each gradient arrives by it, too."""
+    forward = _gradients(point.evaluation(forward_engine))
+    return all(g is None or forward.get(name) is not None for name, g in _gradients(point.evaluation(engine)).items())
 
 
 def _compared(point: Point, noise: CodeNoise) -> Iterator[Comparison]:

@@ -226,18 +226,24 @@ def _size(terms: np.ndarray) -> float:
 
 
 def array_derivative(
-    function: Callable[[float], np.ndarray], first: float, unit: float
+    function: Callable[[float], np.ndarray], first: float, unit: float, enough: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the derivative at 0 of an array function, and its error bar.
 
-    Central differences from the step `first`, a power of two. The bar is absolute, infinite if nothing converged.
+    Central differences from the step `first`, a power of two. The bar is absolute, infinite if nothing converged. No
+    finer steps are taken once all errors are below `enough` times the largest element.
     """
 
     def differences(step: float) -> tuple[np.ndarray, np.ndarray]:
         ahead, behind = function(step), function(-step)
         return (ahead - behind) / (2.0 * step), unit * np.maximum(np.abs(ahead), np.abs(behind)) / step
 
-    tableau = _extrapolate(differences, first, 2)
+    tableau = _extrapolate(
+        differences,
+        first,
+        2,
+        lambda so_far: bool(np.all(so_far.error <= enough * np.max(np.abs(so_far.value), initial=0))),
+    )
     return tableau.value, _MARGIN * tableau.error
 
 

@@ -42,6 +42,34 @@ class _NumpyBackward(_NumpySine):
         return torch.from_numpy(g.detach().numpy() * np.cos(ctx.saved_tensors[0].detach().numpy()))
 
 
+class _NumpyProduct(torch.autograd.Function):
+    """torch records nothing of its forward, which takes two tensors."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, w: Any) -> Any:
+        ctx.save_for_backward(x, w)
+        return torch.from_numpy(x.detach().numpy() * w.detach().numpy())
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        x, w = ctx.saved_tensors
+        return g * w, g * x
+
+
+class _RootOfSquare(_NumpySine):
+    """Its second order is NaN at 0, where the derivative is finite."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return torch.from_numpy(x.detach().numpy() ** 3)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 3 * g * ((x * x) ** 2).sqrt()
+
+
 class _DetachedSine(_NumpySine):
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
@@ -105,6 +133,17 @@ _custom_sine.register_autograd(lambda ctx, g: g * ctx.saved_tensors[0].cos(), se
 def test_a_forward_that_records_nothing_has_a_second_order(function: Any) -> None:
     (found,) = check_function(function, x=(4,)).cases
     assert any(c.what is ClaimKind.GRADIENT2 for c in found.comparisons)
+
+
+def test_each_input_of_such_code_may_get_a_gradient_alone() -> None:
+    check_function(_NumpyProduct.apply, x=(4,), w=(4,))
+    check_function(_NumpyProduct.apply, x=np.ones(4), w=np.arange(4.0))
+
+
+def test_a_second_order_of_nan_fails_where_the_derivative_is_finite() -> None:
+    check_function(_RootOfSquare.apply, x=np.array([1.0, -2.0]))
+    with pytest.raises(AssertionError, match="second-order gradient of x"):
+        check_function(_RootOfSquare.apply, x=np.array([1.0, 0.0, -2.0]))
 
 
 def test_a_wrong_second_order_of_such_code_fails() -> None:
