@@ -44,14 +44,16 @@ _FINER = (2.0**-7, 2.0**-20)
 _SLIGHT = 1e-6
 #: Gradients that differ by a larger factor are not checked together.
 _LOST = 1e3
+#: The bytes of a number in double precision.
+_DOUBLE = 8
 DIFFERENCES, FORWARD = "differences", "its own forward"
 
 
-def is_jointly_right(claims: Sequence[CodeGradient], times: int = 1) -> bool:
+def is_jointly_right(claims: Sequence[CodeGradient], times: int = 1, most: float = _MAX_ERROR / _LOST) -> bool:
     """Return whether differences confirm all gradients of a point together.
 
     All inputs move in several random directions, and along ones if numbers are equal. False if differences do not
-    decide."""
+    decide: if their error is more than the part `most` of the gradients."""
     generator = generator_of(claims[0], "together")
     directions = [[(claim, _random_direction(claim, generator)) for claim in claims] for _ in range(times)]
     directions += [[(claim, np.ones(claim.array.shape)) for claim in claims]] if _some_equal(claims) else []
@@ -60,7 +62,7 @@ def is_jointly_right(claims: Sequence[CodeGradient], times: int = 1) -> bool:
         if len(sizes) < len(claims) or not 0 < max(sizes) <= _LOST * min(sizes):
             return False
         found = slope_along(moves, scale=max(sizes))
-        if found is None or found.kinked or found.error > _MAX_ERROR / _LOST * max(sizes):
+        if found is None or found.kinked or found.error > most * max(sizes):
             return False
         mine = sum(_directional_derivative(claim.values, way) for claim, way in moves if claim.values is not None)
         room = max(claim.tolerance.rtol for claim in claims) * sum(sizes) + sum(_absolute_room(*one) for one in moves)
@@ -78,8 +80,11 @@ def compare_with_differences(claims: Sequence[tuple[CodeGradient, np.ndarray | N
     """Compare all gradients of a point; first in a few random directions."""
     by_forward = [_compare_with_forward(claim, forward) for claim, forward in claims]
     is_recorded = all(map(_is_confirmed_by_forward, by_forward))
-    few = 1 if is_recorded or claims[0][0].point.trial is not None else _JOINT_DIRECTIONS
-    if is_jointly_right([claim for claim, _ in claims], few):
+    is_drawn, is_low = claims[0][0].point.trial is not None, claims[0][0].array.dtype.itemsize < _DOUBLE
+    few = 1 if is_recorded or (is_drawn and not is_low) else _JOINT_DIRECTIONS
+    # in low precision differences of single elements say no more, and take long
+    most = _MAX_ERROR if is_drawn and is_low else _MAX_ERROR / _LOST
+    if is_jointly_right([claim for claim, _ in claims], few, most):
         yield from (_passed_by_differences(claim, c) for (claim, _), c in zip(claims, by_forward, strict=True))
         return
     each = [_compare_one(claim, forward, found) for (claim, forward), found in zip(claims, by_forward, strict=True)]

@@ -129,3 +129,32 @@ def test_differences_contradict_recorded_code_only_if_they_are_large() -> None:
     check_function(_shifted_softmax, x=np.linspace(-1, 1, 4))
     with pytest.raises(AssertionError, match="gradient of x"):
         check_function(_clipped, x=np.linspace(-1, 1, 4))
+
+
+def _square(is_wrong_beyond_block: bool, calls: list[int]) -> Any:
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            calls.append(1)
+            ctx.save_for_backward(x)
+            return torch.from_numpy(x.numpy(force=True) ** 2)
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            found = 2 * x * g
+            if is_wrong_beyond_block:
+                found[..., 64:] = 0
+            return found
+
+    return Square.apply
+
+
+def test_few_directions_decide_at_drawn_points_in_low_precision() -> None:
+    calls: list[int] = []
+    float32 = {"dtypes": ["float32"]}
+    check_function(_square(False, calls), x=(4, 3), choices=float32)
+    assert len(calls) < 1500
+    with pytest.raises(AssertionError, match="gradient of x"):
+        check_function(_square(True, []), x=(4, 3), choices=float32)
