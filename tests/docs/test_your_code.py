@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,33 +15,42 @@ from gradcheck import load, run
 from tests.documents import blocks, gradcheck, without_time
 from tests.paths import ROOT
 
-PAGE = (ROOT / "docs" / "your-code.md").read_text(encoding="utf-8")
-FILES = re.findall(r"```python\n# file: (\S+)\n(.*?)```", PAGE, re.DOTALL)
-CASES = re.findall(r"```yaml\n(# (\S+), (passes|fails)\n.*?)```", PAGE, re.DOTALL)
-SNIPPET = re.findall(r"```python\n(from gradcheck.*?)```", PAGE, re.DOTALL)
+FILE = ROOT / "docs" / "your-code.md"
+PYTHON = blocks(FILE, "python")
+FILES = {block.split()[2]: block.partition("\n")[2] for block in PYTHON if block.startswith("# file: ")}
+SNIPPETS = [block for block in PYTHON if not block.startswith(("# file: ", "# pytest"))]
+TESTS = [block for block in PYTHON if block.startswith("# pytest")]
+CASES = [re.match(r"# (\S+), (passes|fails)\n", block) for block in blocks(FILE, "yaml")]
+#: What a snippet may need, by its first line, and whether it is there.
+NEEDED = {
+    "# needs triton": importlib.util.find_spec("triton") is not None,
+    "# needs a C++ compiler": shutil.which("c++") is not None and shutil.which("ninja") is not None,
+}
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name, text in FILES:
+    for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
+        monkeypatch.delitem(sys.modules, name.removesuffix(".py"), raising=False)
+    for block, case in zip(blocks(FILE, "yaml"), CASES, strict=True):
+        assert case is not None
+        (tmp_path / case[1]).write_text(block, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     return tmp_path
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_cases_do_what_the_page_says(folder: Path, number: int) -> None:
-    text, name, says = CASES[number]
-    (folder / name).write_text(text, encoding="utf-8")
-    (found,) = run(load([str(folder / name)]), allow_code=True).cases
-    assert found.status == {"passes": "passed", "fails": "failed"}[says]
+    case = CASES[number]
+    assert case is not None
+    (found,) = run(load([str(folder / case[1])]), allow_code=True).cases
+    assert found.status == {"passes": "passed", "fails": "failed"}[case[2]]
 
 
 def test_the_reports_shown_are_what_comes_out(folder: Path) -> None:
     """All lines shown come out, in their order; `…` stands for lines that are left out."""
-    for text, name, _ in CASES:
-        (folder / name).write_text(text, encoding="utf-8")
-    reports = [block for block in blocks(ROOT / "docs" / "your-code.md", "text") if block.startswith("$ gradcheck run")]
+    reports = [block for block in blocks(FILE, "text") if block.startswith("$ gradcheck run")]
     assert len(reports) == 2
     for shown in reports:
         command, _, rest = shown.partition("\n")
@@ -47,10 +60,35 @@ def test_the_reports_shown_are_what_comes_out(folder: Path) -> None:
             assert line == "…" or line in lines, f"{line!r} is not in\n{out}"
 
 
-def test_the_call_passes(folder: Path) -> None:
-    (text,) = SNIPPET
-    exec(text, {})
+@pytest.mark.parametrize("text", SNIPPETS, ids=lambda text: text.splitlines()[0].strip("# ") + f", {len(text)}")
+def test_snippets_do_what_they_say(folder: Path, text: str) -> None:
+    first = text.splitlines()[0]
+    if not NEEDED.get(first, True):
+        pytest.skip(first.strip("# "))
+    path = folder / "snippet.py"
+    path.write_text(text, encoding="utf-8")
+    compiled = compile(text, str(path), "exec")
+    if not first.startswith("# fails: "):
+        exec(compiled, {})
+        return
+    with pytest.raises(AssertionError, match=re.escape(first.removeprefix("# fails: "))) as raised:
+        exec(compiled, {})
+    if "BiasGelu" in text:
+        (shown,) = [block for block in blocks(FILE, "text") if block.startswith("gradient of b")]
+        assert all(line in str(raised.value) for line in shown.splitlines())
+
+
+@pytest.mark.parametrize("text", TESTS)
+def test_tests_pass(folder: Path, text: str) -> None:
+    (folder / "test_page.py").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_page.py"]
+    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout
 
 
 def test_all_of_it_is_looked_at() -> None:
-    assert len(FILES) + len(CASES) + len(SNIPPET) == PAGE.count("```python") + PAGE.count("```yaml") == 8
+    page = FILE.read_text(encoding="utf-8")
+    assert len(PYTHON) + len(CASES) == page.count("```python") + page.count("```yaml") + page.count("```py\n")
+    assert all(CASES)
+    firsts = {block.splitlines()[0] for block in PYTHON}
+    assert {first for first in firsts if first.startswith("# needs")} == set(NEEDED)
