@@ -49,7 +49,8 @@ class Baseline:
         file, colons, name = id.partition("::")
         folder, base = os.path.split(file)
         seen = os.path.join(_relative_folder(os.getcwd(), os.path.dirname(self.file), folder), base)
-        return f"{seen.replace(os.sep, '/').removeprefix('./')}{colons}{name}"
+        seen = seen.replace(os.sep, "/").removeprefix("./")
+        return f"{'./' if seen.startswith('-') else ''}{seen}{colons}{name}"
 
     def apply_to(self, found: CaseResult, fail_on_drift: bool = False) -> CaseResult:
         """Return the result with its known failures and its drift applied.

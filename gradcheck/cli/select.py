@@ -68,7 +68,7 @@ def _select_named(targets: list[tuple[str, str | None]], loaded: Loaded) -> Load
     names = {(_key(file), name) for file, name in targets if name is not None}
     if not names:
         return loaded
-    whole = {resolve_links(file) for file, name in targets if name is None}
+    whole = {path for file, name in targets if name is None for path in (resolve_links(file), Path(_key(file)))}
     by_file: dict[str, list[str]] = {}
     for case in cases:
         by_file.setdefault(_key(case.place.file), []).append(case.name)
@@ -93,7 +93,9 @@ def _keyword_text(case: Case) -> str:
 
 
 def _key(file: str) -> str:
-    return str(resolve_links(file))
+    """Return the file's name in its real folder; the file itself may be a link."""
+    folder, name = os.path.split(file)
+    return os.path.join(resolve_links(folder), name)
 
 
 def _no_such_case(file: str, name: str, known: list[str]) -> NothingToDo:

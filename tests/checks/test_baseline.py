@@ -89,6 +89,8 @@ def test_a_case_is_called_as_it_is_seen_from_the_file(tmp_path: Path, monkeypatc
         ("../known.json", "a.yaml", "sub/a.yaml"),
         ("../known.json", str(tmp_path / "link" / "sub" / "a.yaml"), "sub/a.yaml"),
         (str(tmp_path / "link" / "known.json"), "../b/a.yaml", "b/a.yaml"),
+        ("known.json", "./-a.yaml", "./-a.yaml"),
+        ("../known.json", "../-b/a.yaml", "./-b/a.yaml"),
     ):
         assert Baseline(baseline).key(f"{file}::n::m") == f"{key}::n::m", (baseline, file)
 

@@ -13,6 +13,8 @@ from gradcheck.cli.group import NothingToDo
 from gradcheck.cli.select import compile_keywords, select, select_one
 from gradcheck.errors import InvalidCase, UsageError
 
+_WRONG = "inputs: {x: [1, 2]}\ngraph: {y: x * x, loss: y.sum()}\nexpected: {x: [1, 1]}\n"
+
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -51,13 +53,31 @@ def test_errors_beside_a_named_case_are_not_its_business(cases: Path, gradcheck:
     assert (outcome.code, outcome.out) == (2, "cases/mixed.yaml::fine\n")
 
 
-def test_files_and_names_may_hold_the_sign_between_them(tmp_path: Path, gradcheck: Any) -> None:
-    file = tmp_path / "cases" / "a::b.yaml"
-    file.parent.mkdir(exist_ok=True)
-    file.write_text("name: c::d\ninputs: {x: 1}\ngraph: {y: x * 2}\n")
-    known = gradcheck("list", str(file)).out.strip()
-    assert known.endswith("a::b.yaml::c::d")
-    assert gradcheck("list", known).out.strip() == known
+def test_a_name_may_hold_the_sign_that_ends_the_file(tmp_path: Path, gradcheck: Any) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("name: c::d\ninputs: {x: [1, 2]}\ngraph: {y: x * x, loss: y.sum()}\n")
+    assert gradcheck("run", f"{path}::c::d", "--output-format", "concise").out.startswith("1 passed")
+    assert gradcheck("list", str(path)).out == f"{path}::c::d\n"
+
+
+def test_a_case_that_another_files_name_imitates_is_not_lost(tmp_path: Path, gradcheck: Any) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "a.yaml").write_text(f"name: 'b.yaml::c'\n{_WRONG}")
+    (tmp_path / "d" / "a.yaml::b.yaml").write_text("name: c\ninputs: {x: [1, 2]}\ngraph: {y: x * x, loss: y.sum()}\n")
+    outcome = gradcheck("run", "--isolated", "d", "--output-format", "concise")
+    assert outcome.code == 2
+    assert "1 failed, 1 invalid" in outcome.out
+    assert gradcheck("validate", "d").code == 2
+    assert gradcheck("list", "d").out == "d/a.yaml::b.yaml::c\n"
+
+
+def test_links_in_a_folder_are_run_beside_a_named_case(cases: Path, folder: Path, gradcheck: Any) -> None:
+    (folder / "other.yaml").write_text(f"name: linked\n{_WRONG}")
+    (folder / "more").mkdir()
+    (folder / "more" / "link.yaml").symlink_to("../other.yaml")
+    outcome = gradcheck("run", "more", "cases/good.yaml::squares", "--output-format", "concise")
+    assert outcome.code == 1
+    assert "1 failed, 1 passed" in outcome.out
 
 
 def test_one_case_is_one(cases: Path) -> None:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import PurePath
 
 from gradcheck.errors import Hint, InvalidCase, Place
@@ -23,6 +24,8 @@ from gradcheck.language.suggest import did_you_mean, nearest
 from gradcheck.safe_files import FileTooLarge, NotRegular, read_regular
 
 SUFFIXES = (".yaml", ".yml")
+#: Stands between the file and the name in an id. No file has it, so that an id names one case.
+_SEPARATOR = "::"
 _MAX_MESSAGE_LENGTH = 300
 _DRAW = "draw large tensors, as in 'x: randn(1000, 1000)'"
 
@@ -45,10 +48,12 @@ def discover(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Target | Inval
         yield from _targets(os.fspath(paths[0]))
         return
     seen: set[tuple[str, str | None]] = set()
+    real_folder = cache(os.path.realpath)
     for path in paths:
         for target in _targets(os.fspath(path)):
             if isinstance(target, Target):
-                key = (os.path.abspath(target.file), target.name)
+                folder, name = os.path.split(target.file)  # beyond a link, '..' leads elsewhere than in the text
+                key = (os.path.join(real_folder(folder), name), target.name)
                 if key in seen or (key[0], None) in seen:
                     continue
                 seen.add(key)
@@ -58,7 +63,7 @@ def discover(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Target | Inval
 def split_id(path: str) -> tuple[str, str | None]:
     """Split `FILE::NAME`; the name is None if the whole is a path.
 
-    Either part may hold a `::` itself: the file is the shortest one that exists.
+    Either part may hold a `::` itself: the file is the shortest one that exists. (No case of a file with `::` is read.)
     """
     if "::" not in path or os.path.lexists(path):
         return path, None
@@ -73,7 +78,10 @@ def _targets(path: str) -> Iterator[Target | InvalidCase]:
     if path == STDIN:
         yield Target(STDIN, name)
         return
-    shown = PurePath(path).as_posix() if path else ""
+    shown = _shown(path)
+    if _SEPARATOR in path:
+        yield _ambiguous(shown)
+        return
     try:
         is_directory = stat.S_ISDIR(os.stat(path).st_mode)
     except (OSError, ValueError) as error:
@@ -92,6 +100,18 @@ def _targets(path: str) -> Iterator[Target | InvalidCase]:
         yield from _below(path)
 
 
+def _shown(path: str) -> str:
+    """Return the path as ids and messages have it, which is never an option."""
+    shown = PurePath(path).as_posix() if path else ""
+    return f"./{shown}" if shown.startswith("-") else shown
+
+
+def _ambiguous(file: str) -> InvalidCase:
+    """Return the error of a path whose ids could be those of another file."""
+    hint = f"rename it: '{_SEPARATOR}' ends the file in the id of a case"
+    return InvalidCase(f"the path has '{_SEPARATOR}' in it", place=Place(file), hint=hint)
+
+
 def _below(directory: str) -> Iterator[Target | InvalidCase]:
     """Yield the case files below a folder by path; first unreadable folders."""
     found: list[str] = []
@@ -102,11 +122,13 @@ def _below(directory: str) -> Iterator[Target | InvalidCase]:
 
     for folder, folders, files in os.walk(directory, onerror=note):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        prefix = PurePath(folder).as_posix() + "/"
+        prefix = _shown(folder) + "/"
         prefix = {"./": "", "//": "/"}.get(prefix, prefix)
-        found += [prefix + file for file in files if file.lower().endswith(SUFFIXES)]
+        cases = (prefix + file for file in files if file.lower().endswith(SUFFIXES))
+        found += [f"./{file}" if file.startswith("-") else file for file in cases]
     yield from errors
-    yield from (Target(file) for file in sorted(found, key=lambda file: file.split("/")))
+    for file in sorted(found, key=lambda file: file.split("/")):
+        yield _ambiguous(file) if _SEPARATOR in file else Target(file)
 
 
 def read(file: str, limits: Limits) -> bytes:
@@ -160,12 +182,12 @@ def load(
     crash over a file (`Crash`), which costs that file alone.
     """
     paths = [paths] if isinstance(paths, (str, os.PathLike)) else paths
-    cases: dict[str, Case] = {}
+    cases: dict[tuple[str, str], Case] = {}
     errors: list[InvalidCase] = []
     with _garbage_collection_off():
         for target in discover(paths):
             found, wrong = ([], [target]) if isinstance(target, InvalidCase) else _load_file(target, limits)
-            cases.update({case.id: case for case in found})
+            cases.update({(case.place.file, case.name): case for case in found})
             errors += wrong
     wanted = None if select is None else set(select)
     return Loaded(tuple(c for c in cases.values() if wanted is None or c.id in wanted), tuple(errors))

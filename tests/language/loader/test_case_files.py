@@ -185,3 +185,38 @@ def test_a_file_is_read_up_to_the_limit(tmp_path: Path) -> None:
     assert read(str(path), Limits(bytes=5)) == b"12345"
     with pytest.raises(InvalidCase, match="larger than 4 bytes"):
         read(str(path), Limits(bytes=4))
+
+
+def test_an_id_is_never_that_of_a_case_in_another_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("d/a.yaml", "d/a.yaml::b.yaml", "e/a.yaml::x/f.yaml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"name: 'b.yaml::c'\n{VALID}")
+    for paths in (["d", "e"], ["d/a.yaml", "d/a.yaml::b.yaml", "e/a.yaml::x"], [".", "e/a.yaml::x/f.yaml"]):
+        cases, errors = load(paths)
+        assert [case.place.file for case in cases] == ["d/a.yaml"]
+        assert {error.message for error in errors} == {"the path has '::' in it"}
+        assert {error.place.file.partition("/")[0] for error in errors} == {"d", "e"}
+    (error,) = load("d/a.yaml::b.yaml").errors
+    assert error.hint == "rename it: '::' ends the file in the id of a case"
+
+
+def test_no_id_begins_as_an_option_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-d").mkdir()
+    for name in ("--engine=q.yaml", "-d/f.yaml"):
+        (tmp_path / name).write_text(f"name: c\n{VALID}")
+    expected = ["./--engine=q.yaml::c", "./-d/f.yaml::c"]
+    assert ids(".") == ids("--engine=q.yaml", "-d") == ids("./--engine=q.yaml", ".//-d/") == expected
+    assert ids(*expected) == expected
+    (error,) = load("-e.yaml").errors
+    assert error.place.file == "./-e.yaml"
+
+
+def test_two_dots_after_a_link_lead_where_the_system_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other" / "inner").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("other/inner")
+    for folder in (tmp_path, tmp_path / "other"):
+        (folder / "f.yaml").write_text(VALID)
+    assert ids("f.yaml", "link/../f.yaml") == ["f.yaml::f", "link/../f.yaml::f"]
