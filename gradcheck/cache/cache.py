@@ -10,7 +10,7 @@ from pathlib import Path
 from gradcheck.cache.cache_folder import FOLDER
 from gradcheck.cache.environment_digest import EnvironmentDigest
 from gradcheck.cache.signed_store import SignedStore
-from gradcheck.cache.signing_key import refusal, signing_key
+from gradcheck.cache.signing_key import trusted_key
 
 
 class Cache:
@@ -49,7 +49,7 @@ def user_cache(code: str | None, libraries: Iterable[str] | None, folder: Path =
     """Return the user's cache; None if nothing may be kept."""
     # in CI (`CI` is set), a tenth of the entries is rechecked
     surroundings = None if libraries is None else EnvironmentDigest.of(code, libraries)
-    signed = signing_key() if surroundings is not None and not refusal(folder) else None
+    signed = trusted_key(folder) if surroundings is not None else None
     if surroundings is None or signed is None:
         return None
     doubted = 0.0 if os.environ.get("CI", "").lower() in ("", "0", "false") else 0.1

@@ -43,6 +43,11 @@ def refusal(folder: Path, environment: Mapping[str, str] = os.environ) -> str:
     )
 
 
+def trusted_key(folder: Path, environment: Mapping[str, str] = os.environ) -> bytes | None:
+    """Return the key for files of a cache folder; None if there is none."""
+    return None if refusal(folder, environment) else signing_key(environment)
+
+
 def _names(path: str | os.PathLike[str]) -> tuple[str, str]:
     return os.path.abspath(path), os.path.realpath(path)
 

@@ -63,5 +63,5 @@ def test_there_is_none_without_a_secret_or_where_something_is_not_known(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     assert user_cache(package_digest(), ("numpy",), tmp_path / "project" / FOLDER) is not None
     assert user_cache(None, ("numpy",), tmp_path / "project" / FOLDER) is None
-    monkeypatch.setattr(module, "signing_key", lambda: None)
+    monkeypatch.setattr(module, "trusted_key", lambda folder: None)
     assert user_cache(package_digest(), ("numpy",), tmp_path / "project" / FOLDER) is None

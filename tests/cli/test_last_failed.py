@@ -15,6 +15,14 @@ STATE = Path(".gradcheck_cache", "last-failed.json")
 QUICK = ("--no-shrink", "--output-format", "json")
 
 
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A key of its own, outside the project."""
+    folder = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder
+
+
 def names(outcome: Any) -> list[str]:
     return [case["name"] or case["file"] for case in json.loads(outcome.out)["cases"]]
 
@@ -37,7 +45,60 @@ def test_what_failed_runs_again_until_it_is_mended(wrong: Path, bad: Path, gradc
     assert read_last_failed() == frozenset()
     outcome = gradcheck("run", "--lf", *QUICK)
     assert len(names(outcome)) == 4
-    assert outcome.err == "none of these cases failed when it last ran: all are checked\n"
+    assert outcome.err == "--lf: none of these cases is known to have failed: all are checked\n"
+
+
+def test_a_list_that_comes_with_a_project_is_not_believed(
+    wrong: Path, gradcheck: Any, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list of cases that pass would leave out the one that fails."""
+    STATE.parent.mkdir()
+    good = ["cases/good.yaml::squares"]
+    forgeries = [good, {"failed": good, "signature": "0" * 64}, {"failed": good}]
+    for forged in forgeries:
+        STATE.write_text(json.dumps(forged))
+        assert gradcheck("run", "--lf", *QUICK).code == 1
+    gradcheck("run", "cases/good.yaml", *QUICK)
+    STATE.unlink()
+    gradcheck("run", *QUICK)
+    signed = json.loads(STATE.read_text())
+    STATE.write_text(json.dumps(signed | {"failed": good}))
+    assert read_last_failed() == frozenset()
+    STATE.write_text(json.dumps(signed))
+    assert read_last_failed() == {"cases/wrong.yaml::a wrong derivation"}
+    (home / "gradcheck" / "secret").write_bytes(b"x" * 32)  # another user
+    assert read_last_failed() == frozenset()
+
+
+def test_a_signed_list_of_another_folder_is_not_believed(wrong: Path, folder: Path, gradcheck: Any) -> None:
+    gradcheck("run", *QUICK)
+    assert read_last_failed()
+    moved = STATE.read_text()
+    (folder / "other").mkdir()
+    os.chdir(folder / "other")
+    STATE.parent.mkdir()
+    STATE.write_text(moved)
+    assert read_last_failed() == frozenset()
+
+
+def test_a_key_in_the_project_signs_nothing(
+    wrong: Path, folder: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "mine"))
+    gradcheck("run", *QUICK)
+    assert not STATE.exists()
+
+
+def test_cases_that_are_left_out_are_counted(wrong: Path, gradcheck: Any) -> None:
+    gradcheck("run", *QUICK)
+    outcome = gradcheck("run", "--lf", *QUICK)
+    assert outcome.err == "--lf: 2 cases not known to have failed, and not checked\n"
+
+
+def test_a_new_file_that_cannot_be_read_is_not_left_out(wrong: Path, cases: Path, gradcheck: Any) -> None:
+    gradcheck("run", *QUICK)
+    (cases / "new.yaml").write_text("inputs: [")
+    assert names(gradcheck("run", "--lf", *QUICK)) == ["cases/new.yaml", "a wrong derivation"]
 
 
 def test_what_failed_runs_first(wrong: Path, gradcheck: Any) -> None:
@@ -53,7 +114,10 @@ def test_files_that_are_gone_are_forgotten(wrong: Path, gradcheck: Any) -> None:
     assert read_last_failed() == frozenset()
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1, 2]", "{}", "\x00"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[1, 2]", "{}", "\x00", '["a"]', '{"failed": [1], "signature": 2}', '{"failed": [], "signature": "é"}'],
+)
 def test_a_memory_that_is_damaged_is_none(cases: Path, gradcheck: Any, text: str) -> None:
     STATE.parent.mkdir()
     STATE.write_text(text)
