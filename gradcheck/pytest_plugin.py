@@ -48,6 +48,7 @@ def check_function(request: pytest.FixtureRequest) -> Callable[..., Any]:
         return check_function
 
     def in_dtype(*code: Any, choices: Mapping[str, Any] | None = None, **given: Any) -> Any:
+        __tracebackhide__ = True
         return check_function(*code, choices={"dtypes": [dtype], **(choices or {})}, **given)
 
     return in_dtype

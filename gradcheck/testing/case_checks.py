@@ -15,6 +15,7 @@ from gradcheck.engines.resolve import resolve_engine as engine_of
 from gradcheck.testing.check_failure import CheckFailed
 
 __all__ = ["check_cases", "check_engine"]
+__tracebackhide__ = True
 
 
 def check_cases(cases: Source, **choices: Any) -> RunResult:

@@ -19,7 +19,7 @@ from gradcheck.checks.options import Options
 from gradcheck.checks.pipeline import verdict
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.scheduling.run import environment, run
-from gradcheck.errors import InvalidCase, Place, UsageError
+from gradcheck.errors import GradcheckError, InvalidCase, Place, UsageError
 from gradcheck.language.case import Case, Generalize, Implementation, Value
 from gradcheck.language.trial_draws import with_trials
 from gradcheck.testing.check_failure import CheckFailed, with_snippet
@@ -30,6 +30,7 @@ from gradcheck.testing.python_arguments import is_shape, split_arguments
 if TYPE_CHECKING:
     import pytest
 
+__tracebackhide__ = True  # pytest shows the caller's line above the report, and none of this file
 #: The name of the function's result in the report.
 RESULT = "y"
 _PACKAGE_FOLDER = str(Path(__file__).parents[1]) + os.sep
@@ -67,7 +68,10 @@ def check_function(
     given = {**(inputs or {}), **named}
     if not given:
         raise UsageError("check_function needs inputs", hint="such as x=(5, 3)")
-    found = result_of_call(PythonCall(function, backward, given, spec), choices)
+    try:
+        found = result_of_call(PythonCall(function, backward, given, spec), choices)
+    except GradcheckError as error:
+        raise error.with_traceback(None)  # noqa: B904
     if found.exit_code:
         raise failure_of(found)
     return found
