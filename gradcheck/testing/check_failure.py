@@ -10,13 +10,10 @@ from typing import Any
 from gradcheck.checks.result import CaseResult, Reproduction
 from gradcheck.tracebacks import frames_of
 
-#: The most characters of Python that are shown.
-_MOST_SHOWN = 6000
-
 
 def with_snippet(found: CaseResult, text: str) -> CaseResult:
-    """Return the result with its call as Python, if that is short."""
-    return replace(found, smallest=Reproduction("", 0, text)) if 0 < len(text) <= _MOST_SHOWN else found
+    """Return the result with its call as Python, if any."""
+    return replace(found, smallest=Reproduction("", 0, text)) if text else found
 
 
 class CheckFailed(AssertionError):

@@ -288,7 +288,7 @@ def _check_without_spec(implementation: Implementation, case: Case, on: str = "c
         held = replace(case, dtype=dtype)
         found = replace(verdict(context, held, 0.0), case=held)
         results.append(
-            with_snippet(found, standalone_reproduction(context, implementation, engine))
+            with_snippet(found, standalone_reproduction(context, implementation, engine, found))
             if found.status == "failed"
             else found
         )

@@ -1,65 +1,179 @@
-"""Write a failing case of user code as Python without gradcheck."""
+"""Write a failing case of user code as Python without gradcheck.
+
+The Python is run before it is shown. If it does not show the wrong numbers, or the exception, it is left out.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations.implementation_case import case_as_run
 from gradcheck.checks.implementations.implementation_check import engine_and_case
+from gradcheck.checks.implementations.second_order import probes_of, second_order_problem
+from gradcheck.checks.isolation.snippet_run import SnippetRun, run_snippet
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.result import CaseResult, Comparison
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.result import CaseResult, Comparison, Failure
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.errors import GradcheckError
+from gradcheck.facts import Fact
 from gradcheck.language.case import Case, Implementation
 from gradcheck.language.claim_kind import ClaimKind
 
 if TYPE_CHECKING:
+    from gradcheck.engines.implementation.call_source import CodeCall
     from gradcheck.engines.implementation.code_engine import CodeEngine as Engine
+
+#: The most characters of Python that are shown, and the most failures that are written.
+_MOST_SHOWN, _MOST_WRITTEN = 6000, 3
+#: Numbers that differ by a smaller part are printed with all digits.
+_CLOSE = 1e-3
+#: The kinds of numbers that a call can show, in the order of preference.
+_SHOWN: dict[ClaimKind, Literal["gradient", "value", "second"]] = {
+    ClaimKind.GRADIENT: "gradient",
+    ClaimKind.VALUE: "value",
+    ClaimKind.GRADIENT2: "second",
+}
+
+#: Returns the call that shows a comparison, or an error for None.
+_CallOf = Callable[["Comparison | None"], "CodeCall | None"]
 
 
 def python_reproduction(case: Case, result: CaseResult, options: Options, engines: Engines) -> str:
-    """Return the code's call at the case's own numbers; "" if impossible."""
+    """Return a call that shows a failure of the result; "" if none does."""
     try:
         with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), quiet():
-            return _reproduction_of(case_as_run(case, options.seed), result, options, engines)
-    except (GradcheckError, KeyError, TypeError):
+            return _first_reproduction(
+                result, _calls_of_case(case_as_run(case, options.seed), result, options, engines)
+            )
+    except USER_EXCEPTIONS:  # code is called again to write its call
         return ""
 
 
-def _reproduction_of(case: Case, result: CaseResult, options: Options, engines: Engines) -> str:
-    from gradcheck.engines.implementation.call_source import CodeCall, call_source
+def standalone_reproduction(context: Context, named: Implementation, engine: Engine, result: CaseResult) -> str:
+    """Return a call of code without a specification that shows a failure, or ""."""
 
+    def call_of(c: Comparison | None) -> CodeCall | None:
+        problem = context.points.at(None if c is None else c.trial).problem
+        return _call(named, engine, c, Point(problem, Engines((engine,), engine)))
+
+    return _first_reproduction(result, call_of)
+
+
+def _calls_of_case(case: Case, result: CaseResult, options: Options, engines: Engines) -> _CallOf:
     context = Context.of(case, options, engines)
-    named = next((o for o in case.implementations if any(c.engine == o.name for c in _failed(result))), None)
-    named = named or case.implementations[0]
-    if not context.points.own.want.states:  # the specification itself cannot be evaluated
-        return ""
+    if not context.points.own.want.states:  # the specification itself raises
+        return lambda c: None
+    failed = {c.engine for c in _failed(result)}
+    named = next((o for o in case.implementations if o.name in failed), case.implementations[0])
     engine, own = engine_and_case(context, case, named)
-    if own is None:
-        return ""
-    point = Context.of(own, options, engines).points.own
-    failed = [c for c in _failed(result) if c.what is ClaimKind.GRADIENT and c.trial is None and c.step == 0]
-    first = next((c for c in failed if c.tensor in point.want.states[0].gradients), None)
-    right = None if first is None else point.want.states[0].gradients[first.tensor]
-    wanted = None if first is None or right is None else (first.tensor, right)
-    return call_source(CodeCall(named, engine, point.problem, point.want.states[0].values, wanted))
+    others = {o.name for o in case.implementations} - {named.name}
+
+    def call_of(c: Comparison | None) -> CodeCall | None:
+        if own is None or (c is not None and (c.engine in others or c.step)):
+            return None
+        chosen = own if c is None or not c.dtype else replace(own, dtype=c.dtype)
+        if c is not None and c.trial is not None:
+            problem = c.trial.problem
+        else:
+            problem = Context.of(chosen, options, engines).points.own.problem
+        return None if problem is None else _call(named, engine, c, Point(problem, engines))
+
+    return call_of
 
 
-def standalone_reproduction(context: Context, named: Implementation, engine: Engine) -> str:
-    """Return the call of code alone at its first wrong gradient, or ""."""
-    from gradcheck.engines.implementation.call_source import CodeCall, call_source
+def _call(named: Implementation, engine: Engine, c: Comparison | None, point: Point) -> CodeCall | None:
+    """Return the call at a point; None if it cannot show the comparison."""
+    from gradcheck.engines.implementation.call_source import CodeCall, ShownNumbers
 
-    failed = [c for c in context.found if c.status == "failed"]
-    first = next((c for c in failed if c.what is ClaimKind.GRADIENT), failed[0])
-    problem = context.points.at(first.trial).problem
-    wanted = None if first.want_array is None else (first.tensor, first.want_array)
+    problem = point.problem
     values = {**problem.inputs, **problem.constants}
-    try:
-        return call_source(CodeCall(named, engine, problem, values, wanted))
-    except (GradcheckError, KeyError, TypeError):
-        return ""
+    if set(problem.case.graph) - {engine.entry} and point.want.states:
+        values = {**point.want.states[0].values, **values}
+    if c is None:
+        return CodeCall(named, engine, problem, values)
+    if c.want_array is None or (c.what is ClaimKind.VALUE and c.tensor.partition("[")[0] != engine.entry):
+        return None
+    probes = probes_of(second_order_problem(problem.case, problem)) if c.what is ClaimKind.GRADIENT2 else {}
+    shown = ShownNumbers(_SHOWN[c.what], c.tensor, c.want_array, _is_close(c), probes)
+    return CodeCall(named, engine, problem, values, shown)
+
+
+def _first_reproduction(result: CaseResult, call_of: _CallOf) -> str:
+    from gradcheck.engines.implementation.call_source import call_source
+
+    for c, texts in list(_failures(result))[:_MOST_WRITTEN]:
+        try:
+            call = call_of(c)
+            written = "" if call is None else call_source(call)
+        except (GradcheckError, KeyError, TypeError):
+            continue
+        if 0 < len(written) <= _MOST_SHOWN:
+            ran = run_snippet(written)
+            if ran is not None and (_raises(ran, texts) if c is None else _shows(ran, c)):
+                return written
+    return ""
+
+
+def _failures(result: CaseResult) -> Iterator[tuple[Comparison | None, list[str]]]:
+    """Yield failed comparisons of numbers, or None with an exception's texts."""
+    failed = _failed(result)
+    ranked = sorted(
+        (c for c in failed if c.what in _SHOWN), key=lambda c: (c.trial is not None, list(_SHOWN).index(c.what))
+    )
+    yield from ((c, []) for c in ranked)
+    errors: Iterable[Comparison | Failure] = [*result.errors, *failed]
+    messages = (one.mismatch if isinstance(one, Comparison) else one.message for one in errors)
+    texts = [text for message in messages if message is not None for text in _texts(message)]
+    if texts:
+        yield None, texts
+
+
+def _texts(message: Fact) -> list[str]:
+    """Return the texts in a fact and in those inside of it."""
+    found = [value for _, value in message.data if isinstance(value, str)]
+    return found + [text for _, value in message.data if isinstance(value, Fact) for text in _texts(value)]
+
+
+def _raises(ran: SnippetRun, texts: list[str]) -> bool:
+    return bool(ran.error) and any(ran.error in text for text in texts)
+
+
+def _shows(ran: SnippetRun, c: Comparison) -> bool:
+    """Return whether some printed array has the wrong numbers of a comparison."""
+    assert c.want_array is not None
+    if c.got_array is None:  # no gradient: `None` is printed
+        return not ran.error and not ran.printed
+    got, want = wide(c.got_array), wide(c.want_array)
+    for array in ran.printed:
+        if array.shape == got.shape and (got.shape != want.shape or _is_nearer(wide(array), got, want)):
+            return True
+    return False
+
+
+def _is_nearer(shown: np.ndarray, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether the shown numbers are the wrong ones, not the right ones."""
+    with np.errstate(all="ignore"):
+        far, near = np.abs(shown - want), np.abs(shown - got)
+        differ = ~((got == want) | (np.isnan(got) & np.isnan(want)))
+    same = np.array_equal(shown, got, equal_nan=True)
+    return bool(differ.any()) and (same or bool(np.all(near[differ] < far[differ])))
+
+
+def _is_close(c: Comparison) -> bool:
+    if c.got_array is None or c.want_array is None or c.got_array.shape != c.want_array.shape:
+        return False
+    got, want = wide(c.got_array), wide(c.want_array)
+    with np.errstate(all="ignore"):
+        return bool(np.max(np.abs(got - want), initial=0.0) <= _CLOSE * np.max(np.abs(want), initial=0.0))
 
 
 def _failed(result: CaseResult) -> list[Comparison]:

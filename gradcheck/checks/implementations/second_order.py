@@ -21,6 +21,8 @@ from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.define_by_run import DefineByRun, last_backward_step
 from gradcheck.engines.implementation.saved_tensors import saved_intermediates, unrecorded_gradients
 from gradcheck.facts import fact
+from gradcheck.language.case import Case
+from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import random_directions, stream
 
 #: Rounding of second order: a part of the largest element, or so many roots of the unit.
@@ -41,12 +43,9 @@ def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]
     is_clear = not any(c.status == "not_differentiable" or c.has_note("own_rounding") for c in own)
     if not engine.code.is_torch or not is_clear:
         return []
-    problem = context.points.own.problem
-    case = second_order_case(context.case, problem)
-    incoming = {name: value.array for name, value in case.inputs.items() if name not in problem.inputs}
-    if incoming:
-        seeds = ({"total_": None},)
-        problem = replace(problem, case=case, inputs={**problem.inputs, **incoming}, seeds=seeds)
+    first = context.points.own.problem
+    problem = second_order_problem(context.case, first)
+    case, incoming = problem.case, problem.inputs.keys() - first.inputs.keys()
     alone = not context.case.implementations
     engines = Engines((engine,), engine) if alone else context.engines
     if alone and incoming:
@@ -54,7 +53,7 @@ def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]
         engine.observations.unrecorded_gradients = tuple(unrecorded)
         problem = with_gradients(problem, [name for name in problem.inputs if name not in unrecorded])
         case = problem.case
-        if not set(incoming) < set(problem.inputs):
+        if not incoming < set(problem.inputs):
             return []
     second = Context(case, context.options, engines, Points(problem, engines))
     if not second_order.applies(second):
@@ -65,6 +64,21 @@ def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]
     if any(c.status == "failed" and is_undefined(c) for c in found) and _is_at_kink(context):
         found = [c for c in found if c.status != "failed" or not is_undefined(c)]
     return [_explained(second, engine, c) if c.status == "failed" else c for c in found]
+
+
+def second_order_problem(case: Case, problem: Problem) -> Problem:
+    """Return the problem with its incoming gradients as further inputs."""
+    case = second_order_case(case, problem)
+    incoming = {name: value.array for name, value in case.inputs.items() if name not in problem.inputs}
+    if not incoming:
+        return replace(problem, case=case)
+    seeds = ({"total_": None},)
+    return replace(problem, case=case, inputs={**problem.inputs, **incoming}, seeds=seeds)
+
+
+def probes_of(problem: Problem) -> dict[str, np.ndarray]:
+    """Return the directions along which first gradients are differentiated."""
+    return dict(random_directions(problem.inputs, stream(problem.seed, "probes")))
 
 
 def _is_at_kink(context: Context) -> bool:
@@ -85,7 +99,7 @@ def _explained(second: Context, engine: CodeEngine, c: Comparison) -> Comparison
     if c.want_array is None or step is None or not isinstance(reference, DefineByRun) or not second.options.explained:
         return c
     missing = wide(c.want_array) - (0 if c.got_array is None else wide(c.got_array))
-    probes = random_directions(problem.inputs, stream(problem.seed, "probes"))
+    probes = probes_of(problem)
     for name in probes:  # second order is linear in its probes
         alone = {one: probe if one == name else np.zeros_like(probe) for one, probe in probes.items()}
         if reference is engine:

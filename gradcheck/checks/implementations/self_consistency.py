@@ -68,6 +68,8 @@ def _checked(case: Case, engine: CodeEngine, forward_engine: CodeEngine | None, 
     noise = CodeNoise(engine, forward_engine)
     for point in points:
         context.found += _compared(point, noise)
+    if not points[0].problem.seeds[0]:  # the code raises for the given inputs
+        return context
     stated = (
         case.engine_tolerance is not None and (case.engine_tolerance.rtol or 0.0) > base(points[0].problem.dtype).rtol
     )

@@ -65,13 +65,18 @@ class SelfConsistencyPoints:
     def all(self) -> Iterator[Point]:
         """Yield the given inputs, then drawn points, with random cotangents.
 
-        Raises GradcheckError if the given inputs cannot be evaluated.
+        If the code raises for the given inputs, they are the only point.
+
+        Raises GradcheckError if it returns no tensor of floating numbers for them.
         """
         own = self._draw(None, NO_VARIATION, 0)
         made = None if own is None else self._with_random_seeds(own, is_given=True)
         if made is None:
-            raised = "" if own is None else self.engine.refusal(own)
-            raise GradcheckError(raised or f"{self.engine.name} cannot be evaluated")
+            if own is None or not self.engine.refusal(own):
+                raise GradcheckError(f"{self.engine.name} returns nothing that a gradient could be taken of")
+            case = replace(own.case, steps=(Step("backward"),))
+            yield Point(replace(own, case=case, seeds=({},), forwards=({},)), self.engines)
+            return
         yield Point(made, self.engines, None)
         if can_vary_in_trials(self.case):
             drawn = (self._drawn_point(number, *one) for number, one in enumerate(_DRAWN, 1))

@@ -45,6 +45,7 @@ SIMPLIFICATIONS: tuple[Simplification, ...] = (
     simpler_numbers,
 )
 #: Those that keep the meaning of a general claim.
+#: So do those of user code, which computes its specification as it is.
 GENERAL_CLAIM_SIMPLIFICATIONS: tuple[Simplification, ...] = (drop_unused, smaller_sizes, simpler_numbers)
 #: Stated numbers belong to their inputs; an unrefuted formula fails at any numbers.
 KNOWN_NUMBER_SIMPLIFICATIONS: tuple[Simplification, ...] = (drop_unused,)
@@ -78,7 +79,7 @@ class Shrinker:
 
     def smallest(self, case: Case) -> Case:
         """Return the case that no simplification shrinks further."""
-        moves = self._simplifications()
+        moves = GENERAL_CLAIM_SIMPLIFICATIONS if case.implementations else self._simplifications()
         progress = True
         while progress and self.complete:
             progress = False

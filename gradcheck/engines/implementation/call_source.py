@@ -5,11 +5,9 @@ It needs no more than the code's library.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -20,7 +18,8 @@ from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.engines.implementation.code_loading import load_code
 from gradcheck.engines.implementation.foreign_function import other_convention
 from gradcheck.engines.implementation.numpy_pair import NumpyPair
-from gradcheck.engines.implementation.python_references import with_python_references
+from gradcheck.engines.implementation.python_references import array_literal, import_lines, with_python_references
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.errors import Unsupported
 from gradcheck.language.case import Implementation as Named
 from gradcheck.language.evaluation.evaluate import evaluate
@@ -29,19 +28,36 @@ from gradcheck.language.problem import Problem
 
 #: The variables for incoming gradients, for the result, and for JAX's and HIPS autograd's pull-back.
 _INCOMING, _FOUND, _PULL = "incoming_", "found_", "pull_"
+#: Prints all digits, where the first ones are right.
+_ALL_DIGITS = {"torch": "torch.set_printoptions(precision=17)", "numpy": "np.set_printoptions(precision=17)"}
+#: The kinds of code that torch differentiates.
+_TORCH_KINDS = ("torch", "function", "module")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownNumbers:
+    """The right numbers of a tensor that a call gets wrong.
+
+    `what` is `gradient`, `value` or `second`, a gradient of the gradients times `probes`, which are by name."""
+
+    what: Literal["gradient", "value", "second"]
+    tensor: str
+    want: np.ndarray
+    is_close: bool = False  # whether the first digits are right
+    probes: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class CodeCall:
     """A call to write: its reference, engine, problem and graph values.
 
-    `wanted` is the name of a tensor and the gradient that it should have."""
+    `wanted` has the numbers that it should show; None if it raises."""
 
     named: Named
     engine: CodeEngine
     problem: Problem
     values: Mapping[str, np.ndarray]
-    wanted: tuple[str, np.ndarray] | None = None
+    wanted: ShownNumbers | None = None
 
 
 @dataclass(slots=True)
@@ -60,16 +76,21 @@ def call_source(call: CodeCall) -> str:
 
     Code without a reference is included as source. Raises Unsupported if it cannot be."""
     known, sources = with_python_references(call.named)
-    seeds = [seed for seed in call.problem.seeds[0].values() if seed is not None]
+    seeds = [seed for part in call.problem.seeds[:1] for seed in part.values() if seed is not None]
     writer = _CallWriter(replace(call, named=known), len(seeds))
     kind = call.engine.code.kind
     arguments = [_argument(writer, claim) for claim in call.engine.binding.positional]
     arguments += [f"{key}={_argument(writer, claim)}" for key, claim in call.engine.binding.keywords.items()]
     writer.parameters = {own: _leaf(writer, name) for own, name in call.engine.binding.parameters.items()}
-    incoming = [_array(_in_convention(seed, kind), kind) for seed in seeds]
-    writer.lines.append(f"{_INCOMING} = {incoming[0] if len(incoming) == 1 else '[' + ', '.join(incoming) + ']'}")
+    if seeds and not (call.wanted and call.wanted.what == "value"):
+        incoming = [_array(_in_convention(seed, kind), kind) for seed in seeds]
+        writer.lines.append(f"{_INCOMING} = {incoming[0] if len(incoming) == 1 else '[' + ', '.join(incoming) + ']'}")
     body = {"numpy": _numpy, "jax": _jax, "hips": _hips}.get(kind, _torch)(writer, arguments)
-    text = "\n".join([*_imports(known, kind, sources), *sources, *writer.lines, *body]) + "\n"
+    imports = _imports(known, kind, sources)
+    if call.wanted and call.wanted.is_close:
+        imports.append(_ALL_DIGITS["torch" if kind in _TORCH_KINDS else "numpy"])
+    own = [one for one in dict.fromkeys(sources) if one not in imports]
+    text = "\n".join([*imports, *own, *writer.lines, *body]) + "\n"
     return text if "np." in text else text.replace("import numpy as np\n", "", 1)
 
 
@@ -79,14 +100,8 @@ def _imports(known: Named, kind: str, sources: list[str]) -> list[str]:
     found += ['jax.config.update("jax_enable_x64", True)'] if kind == "jax" else []
     for reference in (known.call, *filter(None, [known.backward])):
         where, _, name = reference.rpartition(":")
-        if not where and sources:
-            continue
-        folder, module = os.path.split(where.removesuffix(".py")) if where.endswith(".py") else ("", where)
-        if not all(part.isidentifier() for part in module.split(".")) or module in sys.stdlib_module_names or not name:
-            raise Unsupported("only what can be imported is written")
-        if folder and not any(repr(os.path.abspath(folder)) in line for line in found):
-            found += ["import sys", f"sys.path.insert(0, {os.path.abspath(folder)!r})"]
-        found.append(f"from {module} import {name.partition('.')[0]}")
+        if where or not sources:
+            found += import_lines(where, name)
     return list(dict.fromkeys(found))
 
 
@@ -138,12 +153,8 @@ def _leaf(writer: _CallWriter, name: str) -> str:
 
 
 def _array(array: np.ndarray, kind: str) -> str:
-    dtype = array.dtype.name
-    numbers = repr(array.tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
-    if kind in ("numpy", "jax", "hips"):
-        made = f"np.array({numbers}, dtype={dtype!r})"
-        return f"jax.numpy.asarray({made})" if kind == "jax" else made
-    return f"torch.tensor({numbers}, dtype=torch.{dtype})"
+    made = array_literal(array, torch=kind in _TORCH_KINDS)
+    return f"jax.numpy.asarray({made})" if kind == "jax" else made
 
 
 def _torch(writer: _CallWriter, arguments: list[str]) -> list[str]:
@@ -153,25 +164,52 @@ def _torch(writer: _CallWriter, arguments: list[str]) -> list[str]:
     called = f"{name}({', '.join(arguments)})"
     if code.kind == "function" and not name.endswith("apply"):
         called = f"{name}.apply({', '.join(arguments)})"
-    if code.kind == "module":
+    if code.kind == "module" and writer.parameters:
         name = f"{name}()" if isinstance(load_code(writer.call.named)[0], type) else name
         given = ", ".join(f"{own!r}: {tensor}" for own, tensor in writer.parameters.items())
         called = f"torch.func.functional_call({name}, {{{given}}}, ({''.join(a + ', ' for a in arguments)}))"
-    printed = [f"print({tensor}.grad){_expected_comment(writer, tensor)}" for tensor in _printed_tensors(writer)]
-    called = f"{_FOUND} = {called}"
+    wanted, found = writer.call.wanted, f"{_FOUND} = {called}"
     if autocast := writer.call.engine.binding.autocast:
-        called = f'with torch.autocast("cpu", dtype=torch.{autocast}):\n    {called}'
-    return [called, f"torch.autograd.backward({_FOUND}, {_INCOMING})", *printed]
+        found = f'with torch.autocast("cpu", dtype=torch.{autocast}):\n    {found}'
+    if wanted is not None and wanted.what == "value":
+        return [found, _printed_value(writer, wanted)]
+    if wanted is not None and wanted.what == "second":
+        return [found, *_torch_second_order(writer, wanted)]
+    printed = [f"print({wanted.tensor}.grad){_expected_comment(wanted)}"] if wanted is not None else []
+    swept = [f"torch.autograd.backward({_FOUND}, {_INCOMING})"] if writer.roots else []
+    return [found, *swept, *printed]
 
 
-def _printed_tensors(writer: _CallWriter) -> list[str]:
+def _torch_second_order(writer: _CallWriter, wanted: ShownNumbers) -> list[str]:
+    """Return lines that print the gradient of the first gradients, times probes."""
+    incoming = next((name for name in wanted.probes if name not in writer.call.values), "")
+    if writer.roots != 1 or not incoming:
+        raise Unsupported("the second order of several results")
+    variables = ", ".join([*writer.tensors, _INCOMING])
+    probes = ", ".join(_array(wanted.probes[name], "torch") for name in [*writer.tensors, incoming])
+    return [
+        f"{_INCOMING}.requires_grad_()",
+        f"first_ = torch.autograd.grad(({_FOUND} * {_INCOMING}).sum(), [{variables}], create_graph=True)",
+        f"probes_ = [{probes}]",
+        "sum((gradient * probe).sum() for gradient, probe in zip(first_, probes_)).backward()",
+        f"print({_INCOMING if wanted.tensor == incoming else wanted.tensor}.grad){_expected_comment(wanted)}",
+    ]
+
+
+def _printed_value(writer: _CallWriter, wanted: ShownNumbers) -> str:
+    return f"print({_FOUND}){_expected_comment(wanted)}"
+
+
+def _expected_comment(wanted: ShownNumbers) -> str:
+    return f"  # it should be {wanted.want.tolist()!r}"
+
+
+def _expected_comment_of_all(writer: _CallWriter) -> str:
     wanted = writer.call.wanted
-    return [wanted[0]] if wanted is not None and wanted[0] in writer.tensors else writer.tensors
-
-
-def _expected_comment(writer: _CallWriter, tensor: str) -> str:
-    wanted = writer.call.wanted
-    return f"  # it should be {wanted[1].tolist()!r}" if wanted is not None and wanted[0] == tensor else ""
+    if wanted is None:
+        return ""
+    right = _in_convention(wanted.want, writer.call.engine.code.kind)
+    return f"  # that of {wanted.tensor} should be {right.tolist()!r}"
 
 
 def _numpy(writer: _CallWriter, arguments: list[str]) -> list[str]:
@@ -179,19 +217,19 @@ def _numpy(writer: _CallWriter, arguments: list[str]) -> list[str]:
     pair = call.engine.code.foreign
     assert isinstance(pair, NumpyPair)
     forward, backward = (one.rpartition(":")[2] for one in (call.named.call, call.named.backward))
+    called = f"{_FOUND} = {forward}({', '.join(arguments)})"
+    if call.wanted is not None and call.wanted.what == "value":
+        return [called, _printed_value(writer, call.wanted)]
+    if not writer.roots:
+        return [called]
     names = {**call.problem.sizes, **call.values}
     values = [evaluate(claim.expr, names) for claim in call.engine.binding.positional]
     given = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
-    backward_arguments = pair.backward_arguments_text(given, arguments, (_INCOMING, _FOUND))
-    called = f"{_FOUND} = {forward}({', '.join(arguments)})"
+    try:
+        backward_arguments = pair.backward_arguments_text(given, arguments, (_INCOMING, _FOUND))
+    except USER_EXCEPTIONS:  # its forward raises, which the call shows
+        return [called]
     return [called, f"print({backward}({', '.join(backward_arguments)})){_expected_comment_of_all(writer)}"]
-
-
-def _expected_comment_of_all(writer: _CallWriter) -> str:
-    wanted = writer.call.wanted
-    if wanted is None:
-        return ""
-    return f"  # that of {wanted[0]} should be {_in_convention(wanted[1], writer.call.engine.code.kind).tolist()!r}"
 
 
 def _in_convention(gradient: np.ndarray, kind: str) -> np.ndarray:
@@ -200,7 +238,10 @@ def _in_convention(gradient: np.ndarray, kind: str) -> np.ndarray:
 
 
 def _jax(writer: _CallWriter, arguments: list[str]) -> list[str]:
-    name, moving = writer.call.named.call.rpartition(":")[2], ", ".join(writer.tensors)
+    name, moving, wanted = writer.call.named.call.rpartition(":")[2], ", ".join(writer.tensors), writer.call.wanted
+    if not writer.roots or (wanted is not None and wanted.what == "value"):
+        shown = [] if wanted is None else [_printed_value(writer, wanted)]
+        return [f"{_FOUND} = {name}({', '.join(arguments)})", *shown]
     lines = [f"{_FOUND}, {_PULL} = jax.vjp(lambda {moving}: {name}({', '.join(arguments)}), {moving})"]
     given = f"type({_FOUND})({_INCOMING})" if writer.roots > 1 else _INCOMING
     return [*lines, f"print({_PULL}({given})){_expected_comment_of_all(writer)}"]
