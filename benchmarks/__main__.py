@@ -12,7 +12,7 @@ BENCHMARKS = (
     *("chain", "small", "middle", "scale", "matmul", "startup", "files", "again", "parallel", "linear", "failing"),
     *("peers", "diagnosis", "probing", "proof", "power", "steady", "textbook", "exam", "spellings", "opinfo"),
     *("fuzz", "folders", "mutation"),
-    *("planted", "code", "layers", "page"),
+    *("planted", "code", "iterating", "layers", "page"),
 )
 #: Those that take options of their own, and run alone then.
 WITH_OPTIONS = ("exam", "fuzz", "folders", "probing", "opinfo", "mutation", "planted")
