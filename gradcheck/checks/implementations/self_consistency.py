@@ -88,7 +88,7 @@ def _checked(case: Case, engine: CodeEngine, forward_engine: CodeEngine | None, 
 
 
 def _is_recorded(point: Point, engine: CodeEngine, forward_engine: CodeEngine) -> bool:
-    """Return whether torch records the forward: each gradient arrives by it, too."""
+    """Return whether torch records the forward: all gradients arrive by it."""
     forward = _gradients(point.evaluation(forward_engine))
     return all(g is None or forward.get(name) is not None for name, g in _gradients(point.evaluation(engine)).items())
 
