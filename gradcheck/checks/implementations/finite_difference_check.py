@@ -32,6 +32,8 @@ from gradcheck.oracles.numeric.finite_differences import Slope
 
 #: A wider error bar, relative to the largest gradient, decides nothing.
 _MAX_ERROR = 1e-4
+#: The same in lower precision, in roots of its unit.
+_ROOTS = 4.0
 #: How many error bars a right gradient may be away.
 _BARS = 8.0
 #: Random directions at the given inputs of code whose forward torch does not record.
@@ -120,7 +122,7 @@ def _check_joint_slope(claims: Sequence[CodeGradient]) -> Comparison | None:
     found: Slope | None = None
     for finer in (1.0, *_FINER):
         found = slope_along(moves, finer, size)
-        if found is None or found.kinked or not _is_clear(found, size):
+        if found is None or found.kinked or not _is_clear(claims[0], found, size):
             return None
         if abs(found.value - total) <= _BARS * found.error + room:
             return None
@@ -182,7 +184,11 @@ class _DifferenceChecks:
         for direction in directions:
             size = max(self.scale, float(np.nansum(np.abs(got * direction))))
             found = claim.slope(direction, scale=size)
-            if found is None or not _is_clear(found, self.scale) or (found.kinked and np.count_nonzero(direction) > 1):
+            if (
+                found is None
+                or not _is_clear(claim, found, self.scale)
+                or (found.kinked and np.count_nonzero(direction) > 1)
+            ):
                 self.unclear_count += 1
                 continue
             is_undefined_there = found.kinked and not np.isfinite(_directional_derivative(got, direction))
@@ -208,7 +214,7 @@ def _has_slopes(claim: CodeGradient, c: Comparison, scale: float) -> bool:
     """Return whether one of the first wrong elements has a derivative."""
     for place in () if c.mask is None else np.flatnonzero(c.mask)[:ELEMENTS]:
         found = claim.slope(claim.unit(int(place)))
-        if found is not None and not found.kinked and _is_clear(found, scale):
+        if found is not None and not found.kinked and _is_clear(claim, found, scale):
             return True
     return False
 
@@ -222,8 +228,10 @@ def _absolute_room(claim: CodeGradient, direction: np.ndarray) -> float:
     return (claim.tolerance.atol + claim.rounding) * float(np.sum(np.abs(direction)))
 
 
-def _is_clear(found: Slope, scale: float) -> bool:
-    return found.error <= _MAX_ERROR * max(scale, abs(found.value), *map(abs, found.sides))
+def _is_clear(claim: CodeGradient, found: Slope, scale: float) -> bool:
+    """Return whether the error bar is small, or as small as in lower precision."""
+    limit = max(_MAX_ERROR, _ROOTS * float(np.sqrt(epsilon(claim.array.dtype))))
+    return found.error <= limit * max(scale, abs(found.value), *map(abs, found.sides))
 
 
 def _agrees(claim: CodeGradient, direction: np.ndarray, found: Slope, scale: float, noise: float = 0.0) -> bool:
@@ -251,7 +259,7 @@ def _is_sure(claim: CodeGradient, direction: np.ndarray, found: Slope, scale: fl
         apart = abs(again.value - found.value) > _BARS * (again.error + found.error)
         if apart and (forward_agrees or _agrees(claim, direction, again, scale, allowed)):
             return False
-        confirmed |= _is_clear(again, scale)
+        confirmed |= _is_clear(claim, again, scale)
     return confirmed
 
 

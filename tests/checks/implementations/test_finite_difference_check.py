@@ -158,3 +158,27 @@ def test_few_directions_decide_at_drawn_points_in_low_precision() -> None:
     assert len(calls) < 1500
     with pytest.raises(AssertionError, match="gradient of x"):
         check_function(_square(True, []), x=(4, 3), choices=float32)
+
+
+class _SingleTanh(torch.autograd.Function):
+    """In single precision, and not recorded by torch."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, factor: Any) -> Any:
+        y = torch.from_numpy(np.tanh(x.detach().numpy()))
+        ctx.save_for_backward(y, factor)
+        return y
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, g: Any) -> Any:
+        y, factor = ctx.saved_tensors
+        return factor * g * (1 - y * y), None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_in_single_precision_a_hundredth_is_found(seed: int) -> None:
+    x = torch.randn(4, 3, generator=torch.Generator().manual_seed(seed), requires_grad=True)
+    check_function(lambda x: _SingleTanh.apply(x, torch.tensor(1.0)), x=x)
+    with pytest.raises(AssertionError, match="gradient of x"):
+        check_function(lambda x: _SingleTanh.apply(x, torch.tensor(1.01)), x=x)
