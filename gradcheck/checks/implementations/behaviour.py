@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
@@ -18,6 +18,7 @@ from gradcheck.checks.implementations import jvp_vmap_checks
 from gradcheck.checks.implementations.call_variants import EDGE_SHAPE_VARIANTS, SUBSETS, CallVariant, call_variants
 from gradcheck.checks.implementations.nondeterminism import largest_difference, nondeterminism_of
 from gradcheck.checks.implementations.undefined_derivatives import is_undefined
+from gradcheck.checks.implementations.unwritten_memory import unwritten_at
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
@@ -28,8 +29,8 @@ from gradcheck.language.problem import Problem
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
 
-#: How often an evaluation is repeated.
-_REPEATS = 2
+#: How often an evaluation is repeated, and at how many other points unwritten memory is looked for.
+_REPEATS, _MOST_POINTS = 2, 4
 
 
 class RoundingAllowance(Protocol):
@@ -47,6 +48,7 @@ def check(context: Context, engine: CodeEngine, rounding: RoundingAllowance) -> 
     notes: list[Fact] = list(engine.notes)
     notes += [fact("keeps_state")] if engine.code.keeps_state else []
     failed = [*changed]
+    failed += _check_unwritten(context, engine, [context.points.own, *context.points.variants[-_MOST_POINTS:]])
     failed += _check_repeatability(context, engine, (subject, rounding), notes)
     if not failed or changed:
         for variant in call_variants(context, engine):
@@ -77,12 +79,20 @@ def _ignore_warnings(really: bool = True) -> Iterator[None]:
 
 
 def check_determinism(context: Context, engine: CodeEngine) -> list[Comparison]:
-    """Return a failure if repeated evaluations of wrong code differ.
+    """Return a failure if wrong code returns unwritten memory, or varies.
 
     Nothing else can be concluded about such code."""
+    unwritten = _check_unwritten(context, engine, [context.points.own])
+    if unwritten:
+        return unwritten
     size = nondeterminism_of(engine, context.points.own)
     wrong = fact("not_the_same_again", engine=engine.name, size=size)
     return [_subject(context, engine).failed(wrong)] if size else []
+
+
+def _check_unwritten(context: Context, engine: CodeEngine, points: Iterable[Point]) -> list[Comparison]:
+    found = unwritten_at(engine, points)
+    return [] if found is None else [replace(_subject(context, engine), trial=found[0].trial).failed(found[1])]
 
 
 def _subject(context: Context, engine: CodeEngine) -> Subject:

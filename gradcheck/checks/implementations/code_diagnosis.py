@@ -23,6 +23,7 @@ from gradcheck.checks.implementations.gradient_relations import find_relations
 from gradcheck.checks.implementations.loop_mistakes import loop_mistakes
 from gradcheck.checks.implementations.op_mistakes import find_op_mistakes
 from gradcheck.checks.implementations.second_order import exceeds_rounding
+from gradcheck.checks.implementations.unwritten_memory import unwritten_at
 from gradcheck.checks.isolation.failure_capture import try_part
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Diagnosis
@@ -62,6 +63,11 @@ def _diagnose(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, num
     conjugated = tuple(conjugated_rule(engine, context.points.at(c.trial), c))
     if conjugated:
         context.found[number] = replace(context.found[number], diagnoses=conjugated)
+        return
+    unwritten = unwritten_at(engine, [context.points.at(c.trial)])
+    if unwritten is not None and c.tensor in unwritten[1]["names"]:
+        why = (Diagnosis("not_written", unwritten[1], "confirmed"),)
+        context.found[number] = replace(context.found[number], diagnoses=why)
         return
     seen = list(_evidence(context, engine, c))
     found = diagnose(evidence for _, evidence in seen)

@@ -26,6 +26,7 @@ from gradcheck.engines.implementation.module_parameters import call_with_paramet
 from gradcheck.engines.implementation.precision_modes import SIGNIFICAND_BITS, PrecisionProbe, StochasticRounding
 from gradcheck.engines.implementation.random_states import RandomStates
 from gradcheck.engines.implementation.stdout_capture import capture_stdout
+from gradcheck.engines.implementation.uninitialized_memory import UnwrittenIsNan
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, Output
 from gradcheck.engines.torch import Torch, run_backward, runs_directly
@@ -207,6 +208,11 @@ class CodeEngine(Torch):
     def evaluate_with_noise(self, problem: Problem, seed: int) -> Evaluation:
         """Evaluate the problem with randomly perturbed rounding."""
         with StochasticRounding(seed):
+            return self.evaluate(problem)
+
+    def evaluate_with_nan_memory(self, problem: Problem) -> Evaluation:
+        """Evaluate the problem with NaN where the code writes nothing."""
+        with UnwrittenIsNan():
             return self.evaluate(problem)
 
     def less_precision(self, problem: Problem) -> str:

@@ -76,6 +76,8 @@ add_phrases(
         "nondeterministic": "asked again it differs by {size:magnitude}, which is rounding",
         "not_the_same_again": "the function itself varies from call to call, by {size:magnitude}: {engine} "
         "keeps state, or draws from a generator of its own (the global ones of torch, NumPy and Python are restored)",
+        "not_written": "{engine} never writes some elements of {names:commas}: they hold what torch.empty found in "
+        "memory",
         "incoming_changed": "{engine} changes its incoming gradient in place",
         "argument_changed": "{engine} changes its argument {name} in place",
         "refuses": lambda found: f"{_manner(found)} {found['text']}",
