@@ -69,6 +69,8 @@ def find_relations(name: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
             yield from _cropped(got, want, evidence)
             return
         right = _close(got, want, evidence)
+        if right.all():  # an error of rounding's size is no pattern
+            return
         yield from _moved_elements(got, want, evidence)
         yield from _partly_right(got, want, right)
         for key, factor in factors_on_tape(name, point, got, want, right):
@@ -152,5 +154,5 @@ def _partly_right(got: np.ndarray, want: np.ndarray, right: np.ndarray) -> Itera
             rounded = float(f"{factor:.{_DIGITS}g}")
             if rounded == -1:
                 yield Relation("sign", ("signs",), fact("signs_in_a_part"))
-            elif rounded != 1:  # an error of rounding's size is no factor
+            elif rounded != 1:
                 yield Relation("branch", ("factor", rounded), fact("factor_in_a_part", factor=rounded))

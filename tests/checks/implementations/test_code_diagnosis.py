@@ -65,6 +65,16 @@ def test_float32_in_one_part_of_the_gradient_is_named() -> None:
     assert all(f.kind == "computed_in_dtype" and f["dtype"] == "float32" for f in facts)
 
 
+def test_float32_inside_numpy_is_no_pattern_of_the_numbers() -> None:
+    case = 'dims: {n: 3, d: 4}\ninputs: {x: "randn(n, d)"}\ngraph: {y: relu(x) ** 2}'
+
+    def backward(g: Any, x: Any) -> Any:
+        return (2 * np.maximum(x, 0)).astype(np.float32).astype(x.dtype) * g
+
+    (found,) = run(with_code(case, (lambda x: np.maximum(x, 0) ** 2, backward)), allow_code=True).cases
+    assert {d.kind for c in found.comparisons for d in c.diagnoses} <= {"dtype", "unknown"}
+
+
 def test_what_is_not_linear_in_what_comes_in_is_told() -> None:
     class Clips(functions.Tanh):
         @staticmethod

@@ -117,6 +117,20 @@ class Product(torch.autograd.Function):
         return g @ w.T, x.T @ g
 
 
+class Upcast(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return x.float()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g.to(torch.bfloat16)
+
+
+def test_second_order_is_not_claimed_of_code_that_casts_to_half_precision() -> None:
+    check_function(Upcast.apply, x=torch.randn(4).bfloat16().requires_grad_())
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_second_order_in_half_precision_is_held_to_its_rounding(dtype: torch.dtype) -> None:
     generator = torch.Generator().manual_seed(0)
