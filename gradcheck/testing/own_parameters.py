@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.engines.implementation.binding import parameters_of, written_names
+from gradcheck.engines.implementation.call_arguments import leaves_of
 from gradcheck.engines.implementation.code_kinds import Code
 from gradcheck.language.case import Implementation
 
@@ -22,10 +25,29 @@ def with_own_parameters(
     from gradcheck.engines.implementation.code_kinds import code_of
     from gradcheck.engines.implementation.code_loading import load_code
 
+    modules = [one for value in given.values() for one in leaves_of(value) if _is_module(one)]
+    if modules and inspect.isroutine(implementation.loaded):
+        implementation = replace(implementation, loaded=_mentioning(implementation.loaded, modules))
     code = code_of(*load_code(implementation), implementation.name)
     if isinstance(implementation.loaded, type) and code.instance is not None:
         implementation = replace(implementation, loaded=code.instance)
     return implementation, own_parameters(code, given, spec)
+
+
+def _is_module(value: Any) -> bool:
+    import torch
+
+    return isinstance(value, torch.nn.Module)
+
+
+def _mentioning(function: Callable[..., Any], modules: list[Any]) -> Callable[..., Any]:
+    """Return a function that mentions modules, whose parameters are checked."""
+
+    @wraps(function)
+    def called(*arguments: Any, **keywords: Any) -> Any:
+        return function(*arguments, **keywords) if modules else None
+
+    return called
 
 
 def own_parameters(code: Code, given: Mapping[str, Any], spec: str | None) -> dict[str, np.ndarray]:

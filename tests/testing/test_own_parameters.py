@@ -68,6 +68,16 @@ def test_parameters_are_contiguous_where_inputs_are_not() -> None:
     check_function(torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3)), x=(4, 2))
 
 
+def test_so_is_that_of_a_module_among_the_arguments() -> None:
+    for wrong, right in (
+        (lambda: check_function(lambda m, x: m(x), m=Layer(Doubled).double(), x=X), Layer().double()),
+        (lambda: check_function(lambda m, x: m[0](x), m=[Layer(Doubled).double()], x=X), [Layer().double()]),
+    ):
+        with pytest.raises(AssertionError, match=r"gradient of weight: .* differs"):
+            wrong()
+        check_function(lambda m, x: (m[0] if isinstance(m, list) else m)(x), m=right, x=X)
+
+
 KINDS = [
     layers.Affine,
     layers.InDicts,
@@ -104,6 +114,25 @@ def test_a_layers_parameter_without_a_gradient_is_named() -> None:
     found = check_function(layers.Forgets(), x=(2, 3))
     notes = [note for c in found.cases[0].comparisons for note in c.notes if note.kind == "parameters_unchecked"]
     assert [note["names"] for note in notes] == [("W",)]
+
+
+@pytest.mark.parametrize("factor", [1, 2])
+@pytest.mark.parametrize("is_flat", [False, True])
+def test_a_pair_may_take_a_dict_of_parameters(factor: int, is_flat: bool) -> None:
+    def forward(x: Any, params: Any) -> Any:
+        return x @ params["W"] + params["b"], (x, params)
+
+    def backward(dout: Any, cache: Any) -> Any:
+        x, params = cache
+        dx, grads = dout @ params["W"].T, {"dW": factor * x.T @ dout, "db": dout.sum(0)}
+        return {"dx": dx, **grads} if is_flat else (dx, grads)
+
+    params = {"W": layers.RANDOM.standard_normal((3, 4)), "b": np.zeros(4)}
+    if factor == 1:
+        check_function(forward, backward, x=np.ones((2, 3)), params=params)
+        return
+    with pytest.raises(AssertionError, match=r"gradient of params_W: .* differs"):
+        check_function(forward, backward, x=np.ones((2, 3)), params=params)
 
 
 def test_a_backward_that_changes_a_parameter_fails() -> None:

@@ -106,7 +106,7 @@ def _check_modified_arguments(engine: CodeEngine, subject: Subject) -> Iterator[
             yield subject.failed(fact("incoming_changed", engine=engine.name))
         else:
             number = int(what.rpartition(" ")[2])
-            yield subject.failed(fact("argument_changed", engine=engine.name, name=engine.binding.claims[number].text))
+            yield subject.failed(fact("argument_changed", engine=engine.name, name=engine.argument_name(number)))
 
 
 def _check_repeatability(

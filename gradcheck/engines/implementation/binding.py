@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gradcheck.engines.implementation.call_arguments import operands_in
+from gradcheck.engines.implementation.call_arguments import Operand, operands_in
 from gradcheck.engines.tensor_class.user_code_guard import signature_parameters
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import Fact, fact
@@ -39,6 +39,20 @@ class Binding:
     def claims(self) -> tuple[Claim, ...]:
         """All arguments, in order."""
         return (*self.positional, *self.keywords.values(), *(_named(name) for name in self.parameters.values()))
+
+    def structure_of(self, claim: Claim) -> Any:
+        """Return an argument with an `Operand` for each tensor in it."""
+        return self.objects.get(claim.text, Operand(claim.text))
+
+    @property
+    def operand_claims(self) -> tuple[Claim, ...]:
+        """The operands in the arguments, in order; those of nested ones each."""
+        listed = (*self.positional, *self.keywords.values())
+        return tuple(
+            claim if isinstance(self.structure_of(claim), Operand) else _named(name)
+            for claim in listed
+            for name in operands_in(self.structure_of(claim))
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -131,9 +145,9 @@ def _bind_python_call(given: CallArguments, function: Callable[..., Any], empty:
     keep their defaults."""
     names = [name for name in given.names if name not in empty.parameters.values()]
     listed = None if given.as_torch else parameters_of(function)
-    if listed is None or names == [one.name for one in listed[: len(names)]]:
+    ordered = [one for one in listed or () if one.kind is not one.KEYWORD_ONLY]
+    if listed is None or names == [one.name for one in ordered[: len(names)]]:
         return replace(empty, positional=tuple(map(_named, names)), objects=given.objects)
-    ordered = [one for one in listed if one.kind is not one.KEYWORD_ONLY]
     known = {one.name for one in listed}
     others = [name for name in names if name not in known]
     positional: list[Claim] = []

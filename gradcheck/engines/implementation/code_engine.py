@@ -16,11 +16,16 @@ from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.implementation import foreign_function
 from gradcheck.engines.implementation.backward_interception import intercept_backward
 from gradcheck.engines.implementation.binding import Binding
-from gradcheck.engines.implementation.call_arguments import generator_states, put_together, restored_generators
+from gradcheck.engines.implementation.call_arguments import (
+    generator_states,
+    put_together,
+    restored_generators,
+)
 from gradcheck.engines.implementation.call_mode import PLAIN_CALL, CallMode, with_layout
 from gradcheck.engines.implementation.code_error import CodeError, as_code_error, translate_code_errors
 from gradcheck.engines.implementation.code_kinds import Code
 from gradcheck.engines.implementation.code_run import CodeRun
+from gradcheck.engines.implementation.foreign_arguments import bound_foreign, is_taken_apart
 from gradcheck.engines.implementation.global_state import restore_global_state
 from gradcheck.engines.implementation.module_parameters import call_with_parameters
 from gradcheck.engines.implementation.precision_modes import SIGNIFICAND_BITS, PrecisionProbe, StochasticRounding
@@ -145,7 +150,7 @@ class CodeEngine(Torch):
     def _misshapen(self, state: Any) -> Any:
         gradients = dict(state.gradients)
         for place, array in self.observations.misshapen_gradients.items():
-            name = self.binding.claims[place].text if place < len(self.binding.claims) else ""
+            name = self.argument_name(place)
             if name in gradients:
                 gradients[name] = array
         return replace(state, gradients=gradients)
@@ -288,8 +293,11 @@ class CodeEngine(Torch):
         code = self.code
         if code.foreign is not None:
             if self._foreign is None:
-                self._foreign = _bound(code.foreign, tuple(keywords), tuple(self.binding.parameters))
-            given = [*positional, *keywords.values(), *(names[one] for one in self.binding.parameters.values())]
+                self._foreign = bound_foreign(code.foreign, self.binding)
+            given = [*positional, *keywords.values()]
+            if is_taken_apart(code.foreign, self.binding):
+                given = [self._argument(claim, names) for claim in self.binding.operand_claims]
+            given += [names[one] for one in self.binding.parameters.values()]
             return foreign_function.call_foreign(self._foreign, given, self.observations, self.array)
         with code.around():
             if code.module is not None:
@@ -298,6 +306,12 @@ class CodeEngine(Torch):
             assert code.call is not None
             self._last_arguments = [*positional, *keywords.values()]
             return code.call(*positional, **keywords)
+
+    def argument_name(self, place: int) -> str:
+        """Return the name of the argument at a place of the call, or ""."""
+        is_apart = is_taken_apart(self.code.foreign, self.binding)
+        claims = self.binding.operand_claims if is_apart else self.binding.claims
+        return claims[place].text if place < len(claims) else ""
 
     @property
     def notes(self) -> tuple[Fact, ...]:
@@ -314,13 +328,6 @@ class CodeEngine(Torch):
             (seen.wider_dtypes, fact("wider_dtype", dtypes=tuple(sorted(seen.wider_dtypes)))),
         )
         return (self.binding.note, *(note for holds, note in optional if holds))
-
-
-def _bound(foreign: Any, keywords: tuple[str, ...], parameters: tuple[str, ...]) -> Any:
-    """Return another library's code with arguments given by name."""
-    if keywords and hasattr(foreign, "function"):
-        foreign = type(foreign)(foreign_function.by_keywords(foreign.function, keywords))
-    return foreign.with_bound(parameters) if parameters else foreign
 
 
 def _is_once_differentiable(node: Any) -> bool:

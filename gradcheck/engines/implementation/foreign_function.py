@@ -79,16 +79,6 @@ def other_convention(gradient: Any) -> np.ndarray:
     return np.conj(array) if array.dtype.kind == "c" else array
 
 
-def by_keywords(function: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
-    """Return a function that gives its last arguments by these names."""
-
-    def called(*arguments: Any) -> Any:
-        count = len(arguments) - len(names)
-        return function(*arguments[:count], **dict(zip(names, arguments[count:], strict=True)))
-
-    return called
-
-
 @dataclass(slots=True)
 class _ForeignCall:
     """One call of the code: its arguments, as arrays, and copies of them."""

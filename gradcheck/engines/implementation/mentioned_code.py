@@ -8,7 +8,7 @@ import inspect
 import sys
 import types
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 #: The library of a function, by the package of what it mentions.
@@ -87,12 +87,25 @@ def _parts(one: Any) -> Iterator[Any]:
     yield from (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
     names = {name for code in _nested_codes(function.__code__) for name in code.co_names}
     cells = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
-    values = [function.__globals__[name] for name in names if name in function.__globals__]
+    values = [function.__globals__[name] for name in _global_names(function.__code__) if name in function.__globals__]
     found = [*values, *cells, *([] if owner is None else [owner])]
+    found += [part for value in found for part in _held(value)]
     yield from found
     for value in found:
         if not isinstance(value, types.FunctionType):
             yield from _attributes(value, names)
+
+
+@functools.cache
+def _global_names(code: types.CodeType) -> tuple[str, ...]:
+    """Return the globals that code reads; attributes may have the same names."""
+    read = (i for one in _nested_codes(code) for i in dis.get_instructions(one))
+    return tuple(dict.fromkeys(i.argval for i in read if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")))
+
+
+def _held(value: Any) -> Iterable[Any]:
+    """Return the values in a list, tuple or dict, such as a list of modules."""
+    return value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
 
 
 def _attributes(value: Any, names: set[str]) -> Iterator[Any]:

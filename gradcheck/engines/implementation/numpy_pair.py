@@ -10,13 +10,14 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd.dtypes import BFLOAT16, is_differentiable
 from gradcheck.engines.implementation.binding import parameters_of
+from gradcheck.engines.implementation.call_arguments import Operand, operands_in, parts_of, put_together
 from gradcheck.engines.implementation.code_error import CodeError
 from gradcheck.engines.implementation.foreign_function import PullbackFunction, insert_at
 from gradcheck.engines.implementation.layer_parameters import (
@@ -44,13 +45,15 @@ class NumpyPair:
     """A forward, with `backward(incoming, cache)` or `(incoming, *inputs)`.
 
     owner       the object of which both are methods, such as a layer; each call has a copy of it
-    parameters  those that the owner keeps; `bound` are the names of those that stand behind the other arguments"""
+    parameters  those that the owner keeps; `bound` are the names of those that stand behind the other arguments
+    structures  nested arguments, with an `Operand` for each array in them, if there are some"""
 
     def __init__(self, forward: Callable[..., Any], backward: Callable[..., Any], several: int | None = None) -> None:
         """`several` is the number of tensors of the entry; None if unknown."""
         self.forward, self.backward, self._several = forward, backward, several
         self.bound: tuple[str, ...] = ()
         self.calls = PairCalls(forward, backward)
+        self.structures: Sequence[Any] = ()
         own = getattr(forward, "__self__", None if inspect.isroutine(forward) else forward)
         self.owner = own if own is getattr(backward, "__self__", None) and not isinstance(own, type) else None
         self.parameters = LayerParameters() if self.owner is None else layer_parameters(self.owner)
@@ -68,6 +71,12 @@ class NumpyPair:
         made.bound = tuple(names)
         return made
 
+    def with_structures(self, structures: Sequence[Any]) -> NumpyPair:
+        """Return the pair as one of the arrays in nested arguments."""
+        made = copy.copy(self)
+        made.structures = tuple(structures)
+        return made
+
     def parameter_arrays(self) -> dict[str, np.ndarray]:
         """Return the values of the owner's parameters."""
         return {name: np.asarray(one.value.of(self.owner)) for name, one in self.parameters.found.items()}
@@ -79,7 +88,7 @@ class NumpyPair:
         values = arguments[count:]
         for parameter, value in zip(own, values, strict=True):
             parameter.value.put(pair.owner, value)
-        inputs = arguments[:count]
+        inputs = self._nested(arguments[:count])
         returned = pair.calls.call(pair.forward, inputs)
         found = pair._stored(_RESULTS) if returned is None else returned
         results, caches = pair._split_results(found)
@@ -93,9 +102,24 @@ class NumpyPair:
             returned = pair.calls.call(pair.backward, given)
             for parameter, value in zip(own, values, strict=True):
                 np.copyto(value, parameter.value.of(pair.owner))  # a change in place is one of the argument
-            return pair._gradients(returned, inputs, needs[:count], own)
+            return pair._gradients(returned, inputs, self._nested_needs(needs[:count]), own)
 
         return arrays, several, pull
+
+    def _nested(self, leaves: list[Any]) -> list[Any]:
+        """Return the arguments that hold these values."""
+        if not self.structures:
+            return leaves
+        names = [name for one in self.structures for name in operands_in(one)]
+        values = dict(zip(names, leaves, strict=True))
+        return [put_together(one, values) for one in self.structures]
+
+    def _nested_needs(self, needs: list[bool]) -> list[bool]:
+        """Return which arguments hold an operand that needs a gradient."""
+        if not self.structures:
+            return needs
+        listed = iter(needs)
+        return [any(list(islice(listed, len(operands_in(one))))) for one in self.structures]
 
     def _copied(self) -> NumpyPair:
         """Return the pair of a copied owner; no call sees another's state."""
@@ -125,12 +149,16 @@ class NumpyPair:
         elif isinstance(returned, tuple) and len(returned) == len(inputs) + len(self.parameters.found):
             further = dict(zip(self.parameters.found, returned[len(inputs) :], strict=True))
             returned = returned[: len(inputs)]
-        elif isinstance(returned, Mapping) and names is not None:
+        elif isinstance(returned, Mapping) and names is not None and not self.structures:
             listed = [*names[: len(inputs)], *(one.name for one in own)]
             found = _by_name(returned, len(listed), listed)
             returned = tuple(found[: len(inputs)])
             further = dict(zip(listed[len(inputs) :], found[len(inputs) :], strict=True))
-        gradients = gradients_in_order(returned, inputs, needs, names)
+        if self.structures and isinstance(returned, Mapping):
+            gradients = flat_gradients(dict(zip(names or (), self.structures, strict=False)), returned)
+        else:
+            gradients = gradients_in_order(returned, inputs, needs, names)
+            gradients = flat_gradients(self.structures, gradients) if self.structures else gradients
         stored = {one.name: one.gradient(self.owner) for one in own}
         return [*gradients, *(further.get(name) if one is None else one for name, one in stored.items())]
 
@@ -263,6 +291,20 @@ def gradients_in_order(
         if len(listed) == len(places):
             return insert_at(listed, places, [None] * len(arguments))
     raise CodeError(f"backward returned {len(listed)} gradients for {len(wanted)} inputs that get one")
+
+
+def flat_gradients(structure: Any, gradient: Any) -> list[Any]:
+    """Return the gradients of the operands in a nested argument."""
+    if isinstance(structure, Operand):
+        return [gradient]
+    found = []
+    for key, part in parts_of(structure):
+        inner = gradient[key] if isinstance(gradient, (tuple, list)) else None
+        if isinstance(gradient, Mapping):
+            keys = [key, *(f"{before}{key}{after}" for before, after in _GRADIENT_AFFIXES)]
+            inner = next((gradient[one] for one in keys if one in gradient), gradient if parts_of(part) else None)
+        found += flat_gradients(part, inner) if operands_in(part) else []
+    return found
 
 
 def _by_name(returned: Mapping[Any, Any], count: int, names: Sequence[str]) -> list[Any]:

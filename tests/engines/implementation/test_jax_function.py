@@ -87,6 +87,28 @@ def by_name() -> str:
     return check_function(scaled, x=(3,), w=(3,), spec="sin(x) * w").cases[0].status
 
 
+def test_arguments_may_be_nested(elsewhere: Elsewhere) -> None:
+    assert elsewhere("jax", nested_arguments) == ["passed", "gradient of params_w"]
+
+
+def nested_arguments() -> list[str]:
+    import jax
+
+    from gradcheck.testing import check_function
+
+    def verdict(factor: float) -> str:
+        dot = jax.custom_vjp(lambda x, w: x @ w)
+        dot.defvjp(lambda x, w: (x @ w, (x, w)), lambda kept, g: (g @ kept[1].T, factor * kept[0].T @ g))
+        params = {"w": np.eye(3) + 0.5, "b": np.ones(3)}
+        try:
+            found = check_function(lambda params, x: dot(x, params["w"]) + params["b"], params=params, x=np.eye(3))
+        except AssertionError as error:
+            return "gradient of params_w" if "gradient of params_w" in str(error) else str(error)
+        return found.cases[0].status
+
+    return [verdict(1.0), verdict(2.0)]
+
+
 RULES = """
 import jax
 

@@ -99,6 +99,12 @@ def test_a_module_of_the_users_is_looked_into(hips: ModuleType) -> None:
     assert library_of(made(module, "def f(x):\n    return np.sine(x)")) == "autograd"
 
 
+def test_an_attribute_is_no_global_of_the_same_name(hips: ModuleType) -> None:
+    sine = made(hips, "def f(x):\n    return np.sin(x)")
+    sine.__globals__["sin"] = torch.sin
+    assert library_of(sine) == "autograd"
+
+
 def test_an_import_inside_the_function_counts() -> None:
     assert library_of(made(np, "def f(x):\n    import autograd.numpy as ap\n    return ap.sin(x)")) == "autograd"
 
