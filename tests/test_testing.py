@@ -98,3 +98,8 @@ def test_tensors_that_require_no_gradient_beside_others_that_do_get_none() -> No
     assert gradcheck(functions.DropsW.apply, (x, w))
     with pytest.raises(AssertionError, match="gradient of x1"):
         gradcheck(functions.DropsW.apply, (x.detach(), w))
+
+
+def test_inputs_that_are_no_dict_are_told_so() -> None:
+    with pytest.raises(UsageError, match=r"inputs=\(3, 4\) is no dict of inputs by name"):
+        check_function_itself(lambda inputs: inputs, inputs=(3, 4))  # type: ignore[arg-type]

@@ -65,6 +65,9 @@ def check_function(
 
     Raises AssertionError with the report, and UsageError or InvalidCase for an invalid call.
     """
+    if not isinstance(inputs or {}, Mapping):
+        hint = 'for a parameter of that name: inputs={"inputs": …}'
+        raise UsageError(f"inputs={inputs!r:.40} is no dict of inputs by name", hint=hint)
     given = {**(inputs or {}), **named}
     if not given:
         raise UsageError("check_function needs inputs", hint="such as x=(5, 3)")

@@ -21,25 +21,23 @@ class HipsFunction:
     def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, PullbackFunction]:
         places = [place for place, need in enumerate(needs) if need]
 
-        def of_some(some: Sequence[Any]) -> Any:
-            found = self.function(*insert_at(some, places, arguments))
-            return autograd.builtins.tuple(found) if type(found) in (tuple, list) else found
+        def of_one(place: int) -> Callable[[Any], Any]:
+            """Return the function of one argument: in a tuple, autograd adds no complex gradient to a real zero."""
 
-        if places:
-            vjp, found = autograd.make_vjp(of_some)(tuple(arguments[place] for place in places))
-        else:
-            vjp, found = _nothing, of_some(())
+            def function(value: Any) -> Any:
+                found = self.function(*[value if k == place else a for k, a in enumerate(arguments)])
+                return autograd.builtins.tuple(found) if type(found) in (tuple, list) else found
+
+            return function
+
+        pulls = [autograd.make_vjp(of_one(place))(arguments[place]) for place in places]
+        found = pulls[0][1] if pulls else self.function(*arguments)
         several = isinstance(found, (tuple, list))
         results = [np.asarray(one) for one in (found if several else [found])]
 
         def pull(incoming: list[np.ndarray]) -> Sequence[np.ndarray | None]:
             seeds = [other_convention(g) for g in incoming]
-            pulled = vjp(tuple(seeds) if several else seeds[0])
+            pulled = [vjp(tuple(seeds) if several else seeds[0]) for vjp, _ in pulls]
             return insert_at(map(other_convention, pulled), places, [None] * len(arguments))
 
         return results, several, pull
-
-
-def _nothing(incoming: Any) -> tuple[()]:
-    """Pull back to no argument."""
-    return ()

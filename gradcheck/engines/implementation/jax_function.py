@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import jax
@@ -27,7 +28,8 @@ class JaxFunction:
 
     def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, PullbackFunction]:
         places = [place for place, need in enumerate(needs) if need]
-        with wide_floats():
+        wide = wide_floats if any(map(_is_wide, arguments)) else nullcontext
+        with wide():
             given = [jax.numpy.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments]
             try:
                 found, vjp = _called(self._compiled_for(given), places, given)
@@ -38,7 +40,7 @@ class JaxFunction:
         results = [_plain(one) for one in leaves]
 
         def pull(incoming: list[np.ndarray]) -> Sequence[np.ndarray | None]:
-            with wide_floats():
+            with wide():
                 seeds = [_seed(g, leaf) for g, leaf in zip(incoming, leaves, strict=True)]
                 pulled = vjp(jax.tree.unflatten(structure, seeds))
             return insert_at((other_convention(np.array(g)) for g in pulled), places, [None] * len(arguments))
@@ -53,6 +55,11 @@ class JaxFunction:
             jitted = jax.jit(lambda *arrays: self.function(*insert_at(arrays, places, given)))
             self._compiled[key] = lambda *arguments: jitted(*(arguments[place] for place in places))
         return self._compiled[key]
+
+
+def _is_wide(argument: Any) -> bool:
+    """Return whether JAX takes these numbers in double precision, which is off by default."""
+    return isinstance(argument, np.ndarray) and argument.dtype in (np.float64, np.complex128)
 
 
 def _shape_of_call(given: list[Any]) -> tuple[Any, ...]:

@@ -36,3 +36,16 @@ def test_several_results() -> None:
     (gradient,) = pull([np.ones(2), np.ones(2)])
     assert gradient is not None
     assert np.array_equal(gradient, [4, 4])
+
+
+def test_each_argument_has_a_pass_of_its_own() -> None:
+    """In a tuple, autograd adds a complex gradient to a real zero, and raises; one argument at a time it does not."""
+    pytest.importorskip("autograd")
+    from autograd.extend import defvjp, primitive
+
+    from gradcheck.engines.implementation.hips_function import HipsFunction
+
+    product = primitive(np.multiply)
+    defvjp(product, lambda result, x, w: lambda g: g * w + 0j, lambda result, x, w: lambda g: g * x + 0j)
+    _, _, pull = HipsFunction(product)([np.full(2, 3.0), np.full(2, 5.0)], [True, True])
+    assert [np.real(g).tolist() for g in pull([np.ones(2)]) if g is not None] == [[5, 5], [3, 3]]

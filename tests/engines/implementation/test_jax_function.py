@@ -33,6 +33,33 @@ def asked_in_double_precision() -> None:
     assert np.array_equal(np.asarray(pull([np.ones(2)])[0]), [7, 7])
 
 
+def test_numbers_of_single_precision_are_taken_as_by_jax_alone(elsewhere: Elsewhere) -> None:
+    """In double precision, quotients of integers would be doubles, which a rule of single precision does not expect."""
+    elsewhere("jax", asked_in_single_precision)
+
+
+def asked_in_single_precision() -> None:
+    import jax
+
+    from gradcheck.engines.implementation.jax_function import JaxFunction
+
+    seen = []
+
+    @jax.custom_jvp
+    def share(x: Any) -> Any:
+        return x * (1 / jax.numpy.arange(1, 3))
+
+    @share.defjvp
+    def share_jvp(primals: Any, tangents: Any) -> Any:
+        found = share(*primals)
+        seen.append(found.dtype)
+        return found, tangents[0] * np.array([1, 0.5], np.float32)
+
+    _, _, pull = JaxFunction(share)([np.ones(2, np.float32)], [True])
+    assert np.array_equal(np.asarray(pull([np.ones(2, np.float32)])[0]), [1, 0.5])
+    assert set(map(str, seen)) == {"float32"}
+
+
 def test_results_may_be_nested_and_integers(elsewhere: Elsewhere) -> None:
     elsewhere("jax", nested_results)
 
