@@ -66,6 +66,7 @@ def test_autograd_stands_on_numpy_alone() -> None:
         "from gradcheck import load; load(['cases'])",
         "import gradcheck.language.loader, gradcheck.language.expr.parser, gradcheck.autograd.ops",
         "import gradcheck.cli, gradcheck.reports",
+        "import gradcheck.checks.pipeline, gradcheck.checks.scheduling.run",
     ],
 )
 def test_torch_is_not_imported(statement: str) -> None:

@@ -20,7 +20,6 @@ from gradcheck.checks.points.perturbation import scaled_problem
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.define_by_run import DefineByRun, last_backward_step
 from gradcheck.engines.double_precision import double_precision_problem
-from gradcheck.engines.implementation.saved_tensors import saved_intermediates, unrecorded_gradients
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
@@ -40,6 +39,8 @@ def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]
 
     Without a specification, it is claimed for the gradients that the backward records, and held to differences of the
     first order."""
+    from gradcheck.engines.implementation.saved_tensors import unrecorded_gradients  # which imports torch
+
     own = [c for c in context.found if c.trial is None]
     is_clear = not any(c.status == "not_differentiable" or c.has_note("own_rounding") for c in own)
     if not engine.code.is_torch or not is_clear:
@@ -94,6 +95,8 @@ def _is_at_kink(context: Context) -> bool:
 
 def _explained(second: Context, engine: CodeEngine, c: Comparison) -> Comparison:
     """Add a diagnosis: kept intermediates, or a first gradient's lost part."""
+    from gradcheck.engines.implementation.saved_tensors import saved_intermediates  # which imports torch
+
     problem, reference = second.points.own.problem, second.engines.reference
     saved = saved_intermediates(engine, problem, scaled_problem(problem, 1))
     if saved:

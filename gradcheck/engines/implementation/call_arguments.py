@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import random
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import torch
 
 from gradcheck.engines.implementation.mentioned_code import mentioned
 
@@ -101,7 +101,8 @@ def generator_states(function: Any, objects: Iterable[Any]) -> list[_State]:
 
 
 def _state_of(value: Any) -> _State | None:
-    if isinstance(value, torch.Generator):
+    torch = sys.modules.get("torch")  # not imported before code runs
+    if torch is not None and isinstance(value, torch.Generator):
         return value.set_state, value.get_state()
     if isinstance(value, np.random.Generator):
         bits = value.bit_generator
