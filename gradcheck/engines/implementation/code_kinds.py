@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from gradcheck.engines.implementation.foreign_function import ForeignFunction
+from gradcheck.engines.implementation.layer_parameters import arrays_of_object
 from gradcheck.engines.implementation.mentioned_code import constants_in, library_of
 from gradcheck.engines.implementation.module_parameters import holder_of, parameter_arrays, parameter_names
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line
@@ -102,11 +103,11 @@ def code_of(found: Any, backward: Any, name: str, several: int | None = None) ->
     if library == "jax":
         from gradcheck.engines.implementation.jax_function import JaxFunction
 
-        return Code("jax", found, foreign=JaxFunction(found))
+        return Code("jax", found, foreign=JaxFunction(found), unchecked=arrays_of_object(found))
     if library == "autograd":
         from gradcheck.engines.implementation.hips_function import HipsFunction
 
-        return Code("hips", found, foreign=HipsFunction(found))
+        return Code("hips", found, foreign=HipsFunction(found), unchecked=arrays_of_object(found))
     holder = holder_of(found)
     names = () if holder is None else parameter_names(holder)
     return Code("torch", found, call=found, parameters=names, module=holder if names else None)

@@ -141,6 +141,19 @@ def layer_parameters(owner: Any) -> LayerParameters:
     return found
 
 
+def arrays_of_object(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of floating arrays in a callable object, or a method's."""
+    owner = getattr(function, "__self__", None if inspect.isroutine(function) else function)
+    own = vars(owner) if type(owner).__module__ != "builtins" and hasattr(owner, "__dict__") else {}
+    return tuple(
+        ".".join([name, *(str(step[0]) for step in key)])
+        for name, value in own.items()
+        if name != "__wrapped__"
+        for key, one in _items(value)
+        if hasattr(one, "shape") and np.issubdtype(getattr(one, "dtype", None), np.inexact)
+    )
+
+
 def gradient_names(name: str, known: set[str]) -> list[str]:
     """Return those of the known names that a gradient of `name` may have."""
     plain = _plain(name)

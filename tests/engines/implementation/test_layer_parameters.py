@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from gradcheck.engines.implementation.layer_parameters import gradient_names, layer_parameters, returned_names
+from gradcheck.engines.implementation.layer_parameters import (
+    arrays_of_object,
+    gradient_names,
+    layer_parameters,
+    returned_names,
+)
 from tests.engines.implementation import layers
 
 
@@ -54,6 +61,18 @@ def test_what_a_backward_returns_has_a_gradient() -> None:
     found = layer_parameters(layer)
     found.add_returned(returned_names(layer.backward), 1)
     assert list(found.found) == ["W", "b"]
+
+
+def test_arrays_of_an_object_have_names() -> None:
+    class Model:
+        def __init__(self) -> None:
+            self.w, self.n, self.parts = np.ones(2), np.arange(2), {"b": np.ones(3)}
+
+        def __call__(self, x: Any) -> Any:
+            return x
+
+    assert arrays_of_object(Model()) == arrays_of_object(Model().__call__) == ("w", "parts.b")
+    assert arrays_of_object(np.sin) == arrays_of_object(lambda x: x) == ()
 
 
 def test_names_of_gradients() -> None:
