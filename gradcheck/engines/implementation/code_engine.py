@@ -210,6 +210,16 @@ class CodeEngine(Torch):
             self.evaluate(problem)
             return self._random_states is not None and self._random_states.have_moved()
 
+    def differentiable_results(self, problem: Problem) -> frozenset[str]:
+        """Return the entry's results that require a gradient; note others."""
+        with self.session(problem.dtype):
+            run = self.evaluated_run(problem)
+        tensors = {} if run is None else {n: t for n, t in run.tensors.items() if n.partition("[")[0] == self.entry}
+        self.observations.constant_results = tuple(
+            name for name, one in tensors.items() if one.is_floating_point() and not one.requires_grad
+        )
+        return frozenset(name for name, one in tensors.items() if one.requires_grad)
+
     def evaluate_with_noise(self, problem: Problem, seed: int) -> Evaluation:
         """Evaluate the problem with randomly perturbed rounding."""
         with StochasticRounding(seed):
@@ -323,6 +333,7 @@ class CodeEngine(Torch):
             (patched, fact("functions_replaced", names=patched)),
             (seen.is_once_differentiable, fact("once_differentiable")),
             (seen.unrecorded_gradients, fact("gradients_unrecorded", names=seen.unrecorded_gradients)),
+            (seen.constant_results, fact("results_constant", names=seen.constant_results)),
             (seen.shares_memory, fact("aliases_argument")),
             (seen.autocast_dtype, fact("judged_in_autocast", dtype=seen.autocast_dtype)),
             (seen.wider_dtypes, fact("wider_dtype", dtypes=tuple(sorted(seen.wider_dtypes)))),

@@ -40,6 +40,7 @@ class Observations:
     is_once_differentiable whether the code declares that it has no second order
     shares_memory          whether a result shares the memory of an argument
     unrecorded_gradients   inputs whose gradients record no graph, so that they have no second order
+    constant_results       results that require no gradient, beside others that do
     has_nested_results     whether results are in a dict, nested, or beside others than tensors
     autocast_dtype         the dtype of an autocast in which the code is judged, or empty"""
 
@@ -49,6 +50,7 @@ class Observations:
     is_once_differentiable: bool = False
     shares_memory: bool = False
     unrecorded_gradients: tuple[str, ...] = ()
+    constant_results: tuple[str, ...] = ()
     has_nested_results: bool = False
     autocast_dtype: str = ""
 

@@ -61,6 +61,7 @@ add_phrases(
         "conjugated_for_torch": "the rule multiplies by the conjugate of the derivative, as torch's convention asks; "
         "in {library} the incoming gradient is multiplied by the derivative itself (2 * z * g for z ** 2)",
         "once_differentiable": "it says itself that it is differentiable once: second order is not asked for",
+        "results_constant": "{names:commas} requires no gradient, and is taken as constant",
         "gradients_unrecorded": "its backward records no graph for {names:commas}: there is no second order to check, "
         "and torch takes such a gradient as constant, unless the backward is marked @once_differentiable",
         "narrower_domain": lambda found: (

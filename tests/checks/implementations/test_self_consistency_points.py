@@ -130,3 +130,31 @@ def test_what_is_undefined_beyond_the_given_signs_is_left_out() -> None:
     check_function(Entropy.apply, x="uniform(0.2, 1.5, [3])")
     with pytest.raises(AssertionError):
         check_function(Entropy.apply, x=np.array([0.5, -0.2, 1.5]))
+
+
+class Normed(torch.autograd.Function):
+    """A result and a statistic that is marked as not differentiable."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, factor: float) -> Any:
+        scale = x.square().sum().rsqrt()
+        ctx.save_for_backward(x, scale)
+        ctx.factor = factor
+        ctx.mark_non_differentiable(scale)
+        return x * scale, scale
+
+    @staticmethod
+    def backward(ctx: Any, g: Any, _: Any) -> Any:
+        x, scale = ctx.saved_tensors
+        return ctx.factor * scale * (g - x * scale**2 * (g * x).sum()), None
+
+
+def test_results_that_require_no_gradient_are_constant() -> None:
+    (found,) = check_function(Normed.apply, x=(3,), factor=1.0, choices={"order": 1}).cases
+    notes = {note.kind: dict(note.data) for c in found.comparisons for note in c.notes}
+    assert notes["results_constant"] == {"names": ("y[1]",)}
+    with pytest.raises(AssertionError, match="gradient of x"):
+        check_function(Normed.apply, x=(3,), factor=1.5, choices={"order": 1})
+    spec = "(x * (x ** 2).sum() ** -0.5, (x ** 2).sum() ** -0.5)"
+    with pytest.raises(AssertionError, match="gradient of x"):  # here the graph says otherwise
+        check_function(lambda x: Normed.apply(x, 1.0), x=(3,), spec=spec, choices={"order": 1})
