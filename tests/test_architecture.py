@@ -151,3 +151,21 @@ def test_every_folder_says_what_it_is_for(folder: Path) -> None:
     told = ast.get_docstring(parsed(folder / "__init__.py"))
     assert told is not None
     assert len(told.split()) >= 15
+
+
+# Linear algebra --------------------------------------------------------------------------------------
+
+
+def uses_linalg(path: Path) -> bool:
+    tree = parsed(path)
+    named = any(isinstance(node, ast.Attribute) and ast.unparse(node) == "np.linalg" for node in ast.walk(tree))
+    imported = any(
+        isinstance(node, ast.ImportFrom) and (node.module or "").startswith("numpy.linalg") for node in ast.walk(tree)
+    )
+    return named or imported
+
+
+def test_ops_call_lapack_through_one_module() -> None:
+    """It refuses infinite elements, at which LAPACK may iterate for ever."""
+    found = {name_of(path) for path in (PACKAGE / "autograd" / "ops").rglob("*.py") if uses_linalg(path)}
+    assert found == {"autograd/ops/common/lapack.py"}

@@ -6,12 +6,14 @@ They were found by calling every op with sizes, indices and lengths beyond its b
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from math import prod
 from typing import Any
 
 from gradcheck.autograd.ops.common.dims import canonical_dim, canonical_dims
-from gradcheck.errors import IndexOutOfRange, ShapeMismatch, Unsupported
+from gradcheck.autograd.ops.common.lapack import ITERATED, NOT_FINITE
+from gradcheck.errors import DomainError, IndexOutOfRange, ShapeMismatch, Unsupported
 
 
 def _attention(query: Any, key: Any, value: Any, *rest: Any) -> None:
@@ -69,6 +71,13 @@ def _segments(data: Any, reduce: str, lengths: Any, indices: Any, offsets: Any, 
             raise ShapeMismatch(f"segment_reduce: segments {row} of {size} elements")
 
 
+def _iterated(op: str, *bound: Any) -> None:
+    """Check that LAPACK gets finite numbers, else it may corrupt memory."""
+    for tensor in ITERATED[op](*bound):
+        if not tensor.detach().isfinite().all():
+            raise DomainError(f"{op}: {NOT_FINITE}")
+
+
 def _check_indices(name: str, several: list[Any], count: int) -> None:
     for indices in several:
         if indices.numel() and not 0 <= int(indices.min()) <= int(indices.max()) < count:
@@ -81,6 +90,7 @@ def _listed(lengths: Any) -> list[int]:
 
 #: The check of an op's arguments, given in the order of its signature, by the op's name.
 GUARDS: dict[str, Callable[..., None]] = {
+    **{op: partial(_iterated, op) for op in ITERATED},
     "scaled_dot_product_attention": _attention,
     "pdist": _rows,
     **dict.fromkeys(("_fft_c2c", "_fft_r2c", "_fft_c2r"), _transformed),

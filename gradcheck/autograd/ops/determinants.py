@@ -15,6 +15,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
+from gradcheck.autograd.ops.common import lapack
 from gradcheck.autograd.ops.common.arguments import BATCH, REGULAR, require_full_precision, require_square
 from gradcheck.autograd.ops.inverse_solve import inv
 from gradcheck.autograd.ops.shape_casts import unsqueeze
@@ -41,7 +42,7 @@ def _per_matrix(x: Any) -> Any:
 )
 def det(A: Any) -> Any:
     """The determinant; its gradient is exact for singular matrices too."""
-    return np.linalg.det(require_full_precision(A, "linalg.det"))
+    return lapack.det(require_full_precision(A, "linalg.det"))
 
 
 def _products_without(values: np.ndarray) -> np.ndarray:
@@ -60,10 +61,14 @@ def _products_without(values: np.ndarray) -> np.ndarray:
 
 
 def _svd_factors(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return U, V^H, the phase, and products without one or two values."""
-    u, s, vh = np.linalg.svd(A)
-    phase = np.linalg.det(u) * np.linalg.det(vh)
-    return u, vh, phase[..., None, None], _products_without(s)
+    """Return U, V^H, the phase, and products without one or two values.
+
+    The phase is NaN for a matrix with infinite or NaN elements.
+    """
+    finite = np.isfinite(A).all((-2, -1), keepdims=True)
+    u, s, vh = lapack.svd(np.where(finite, A, 0))
+    phase = (lapack.det(u) * lapack.det(vh))[..., None, None]
+    return u, vh, np.where(finite, phase, np.nan), _products_without(s)
 
 
 #: Ops that torch does not have.
@@ -123,7 +128,7 @@ _IN_PARTS: dict[str, Any] = {"holomorphic": False, "rounds": True, "samples": f"
 @op(lambda g, y, x: _per_matrix(g) * mH(inv(x)), **_IN_PARTS)
 def logabsdet(input: Any) -> Any:
     """The logarithm of the determinant's magnitude; -inf if singular."""
-    return np.linalg.slogdet(require_full_precision(input, "slogdet"))[1]
+    return lapack.slogdet(require_full_precision(input, "slogdet"))[1]
 
 
 def _sign_rule(g: Any, y: Any, x: Any) -> Any:
@@ -136,7 +141,7 @@ def _sign_rule(g: Any, y: Any, x: Any) -> Any:
 @op(_sign_rule, **_IN_PARTS)
 def det_sign(input: Any) -> Any:
     """The determinant divided by its magnitude; 0 for a singular matrix."""
-    return np.linalg.slogdet(require_full_precision(input, "slogdet"))[0]
+    return lapack.slogdet(require_full_precision(input, "slogdet"))[0]
 
 
 @composite(

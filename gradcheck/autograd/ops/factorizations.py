@@ -8,6 +8,7 @@ import numpy as np
 
 from gradcheck.autograd.dtype_sets import FULL_FLOATING
 from gradcheck.autograd.op import op
+from gradcheck.autograd.ops.common import lapack
 from gradcheck.autograd.ops.common.arguments import require_floating, require_full_precision, require_matrices
 from gradcheck.autograd.ops.complex_numbers import real
 from gradcheck.autograd.ops.creation import ones_like
@@ -45,7 +46,7 @@ def cholesky(input: Any, *, upper: bool = False) -> Any:
     Only that triangle is read, but the gradient is symmetric (Hermitian), as in torch: for changes that keep the matrix
     symmetric.
     """
-    return np.linalg.cholesky(require_full_precision(input, "linalg.cholesky"), upper=upper)
+    return lapack.cholesky(require_full_precision(input, "linalg.cholesky"), upper=upper)
 
 
 def svd_parts(packed: Any, A: Any) -> tuple[Any, Any, Any]:
@@ -85,7 +86,7 @@ def _packed_rule(g: Any, y: Any, A: Any) -> Any:
 @op(_packed_rule, torch="", method=False, holomorphic=False, kinks="equal singular values")
 def svd_packed(A: Any) -> Any:
     """U^T, S and V^H side by side in one array."""
-    u, s, vh = np.linalg.svd(A, full_matrices=False)
+    u, s, vh = lapack.svd(A, full_matrices=False)
     return np.concatenate([np.swapaxes(u, -1, -2), s[..., None], vh], axis=-1)
 
 
@@ -109,4 +110,4 @@ def _values_rule(g: Any, y: Any, A: Any) -> Any:
 def svdvals(A: Any) -> Any:
     """The singular values of each matrix, largest first."""
     require_floating("linalg.svdvals", require_matrices(A, "linalg.svdvals").dtype)
-    return np.linalg.svd(A, compute_uv=False)
+    return lapack.svdvals(A)

@@ -13,6 +13,7 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.dtype_sets import FULL_FLOATING
 from gradcheck.autograd.op import composite, op
+from gradcheck.autograd.ops.common import lapack
 from gradcheck.autograd.ops.common.arguments import (
     BATCH,
     REGULAR,
@@ -40,7 +41,7 @@ from gradcheck.errors import ShapeMismatch
 )
 def inv(A: Any) -> Any:
     """The inverse of a square matrix. Raises DomainError if singular."""
-    return np.linalg.inv(require_full_precision(A, "linalg.inv"))
+    return lapack.inv(require_full_precision(A, "linalg.inv"))
 
 
 @composite(name="inv", torch="linalg.inv", latex="#^{-1}", samples=f"inv({REGULAR})")
@@ -76,9 +77,9 @@ def pinv(input: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = Fa
     """The pseudo-inverse; singular values below atol or rtol count as 0."""
     require_floating("linalg.pinv", require_matrices(input, "linalg.pinv").dtype)
     if atol is None:
-        return np.linalg.pinv(input, rtol=rtol, hermitian=hermitian)
-    largest = np.max(np.linalg.svd(input, compute_uv=False), axis=-1, initial=np.finfo(input.dtype).tiny)
-    return np.linalg.pinv(input, rtol=np.maximum(rtol or 0, np.asarray(atol) / largest), hermitian=hermitian)
+        return lapack.pinv(input, rtol=rtol, hermitian=hermitian)
+    largest = np.max(lapack.svdvals(input), axis=-1, initial=np.finfo(input.dtype).tiny)
+    return lapack.pinv(input, rtol=np.maximum(rtol or 0, np.asarray(atol) / largest), hermitian=hermitian)
 
 
 @composite(
@@ -150,8 +151,8 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
     if right.shape[-2 if left else -1] != A.shape[-1]:
         raise ShapeMismatch(f"linalg.solve: {list(B.shape)} does not go with matrices of {list(A.shape)}")
     if not left:
-        return np.linalg.solve(np.swapaxes(A, -1, -2), np.swapaxes(right, -1, -2)).swapaxes(-1, -2)
-    found = np.linalg.solve(A, right)
+        return lapack.solve(np.swapaxes(A, -1, -2), np.swapaxes(right, -1, -2)).swapaxes(-1, -2)
+    found = lapack.solve(A, right)
     return found[..., 0] if vector else found
 
 

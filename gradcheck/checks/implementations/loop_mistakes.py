@@ -78,6 +78,8 @@ def _missing_slices(parts: list[np.ndarray], key: tuple[str, int], evidence: Evi
 def _slice_counts(table: np.ndarray, got: np.ndarray) -> Iterator[np.ndarray]:
     """Yield how often each column counts, 0 or 1: solved, else a prefix."""
     count = table.shape[1]
+    if not (np.isfinite(table).all() and np.isfinite(got).all()):  # LAPACK may iterate for ever
+        return
     if table.shape[0] >= count and np.linalg.matrix_rank(table) == count:
         shares = np.rint(np.linalg.lstsq(table, got, rcond=None)[0])
         if set(shares.tolist()) <= {0.0, 1.0}:

@@ -17,6 +17,8 @@ from gradcheck.language.trial_draws import can_vary_in_trials, is_general, with_
 _NOT_REPEATABLE = ("timeout", "memory")
 #: Errors of the file itself, in a known entry.
 _MISTAKES = ("refused", "root_of_many", "root_of_none", "step_refused")
+#: Ends of a process, which a repetition would bring to the process that repeats it.
+_ENDS = ("process_ended",)
 #: Facts whose `error` is a kind of error.
 _OF_ERRORS = ("raised", "claim_raised", "step_raised")
 #: Facts whose `text` is an op's message about its arguments, in which numbers are sizes.
@@ -62,7 +64,7 @@ def signature_of(result: CaseResult) -> FailureSignature | None:
 
 
 def _error_signature(failure: Failure) -> FailureSignature | None:
-    if failure.kind in _NOT_REPEATABLE or failure.message.kind in _MISTAKES:
+    if failure.kind in _NOT_REPEATABLE or failure.message.kind in (*_MISTAKES, *_ENDS):
         return None
     return FailureSignature(None, (failure.kind, *_raised(failure.message)))
 

@@ -197,3 +197,9 @@ def test_mistakes_that_are_known_are_told_by_their_kinds() -> None:
     meant = Diagnosis("did_you_mean", fact("did_you_mean", formula="x"))
     assert causes_of(result(replace(failed(ClaimKind.FORMULA), diagnoses=(known, meant)))) == {"sign"}
     assert causes_of(result(failed(ClaimKind.FORMULA))) == frozenset()
+
+
+def test_what_ends_a_process_is_not_repeated() -> None:
+    """The process that shrinks would end as well, with the results of all other cases."""
+    ended = Failure("crash", fact("process_ended", text="by the signal SIGSEGV"))
+    assert signature_of(result(status="crashed", errors=(ended,))) is None

@@ -18,6 +18,7 @@ from gradcheck.autograd import ops
 from gradcheck.autograd.dtype_sets import FULL_FLOATING
 from gradcheck.autograd.dtypes import HALVES, complex_of
 from gradcheck.autograd.op import composite, op
+from gradcheck.autograd.ops.common import lapack
 from gradcheck.autograd.ops.common.arguments import factor_elements, require_full_precision, require_matrices
 from gradcheck.autograd.ops.factorizations import svd_packed, svd_parts
 from gradcheck.autograd.ops.inverse_solve import solve
@@ -101,7 +102,7 @@ def _eigh_rule(g: Any, y: Any, A: Any, UPLO: str) -> Any:
 )  # fmt: skip
 def eigh_packed(A: Any, UPLO: str) -> Any:
     """Eigenvalues (a column) and eigenvectors, of symmetric matrices."""
-    values, vectors = np.linalg.eigh(A, _lapack_triangle(UPLO))
+    values, vectors = lapack.eigh(A, _lapack_triangle(UPLO))
     return np.concatenate([values[..., None], vectors], axis=-1)
 
 
@@ -138,7 +139,7 @@ def _eigvalsh_rule(g: Any, y: Any, A: Any, UPLO: str) -> Any:
 )  # fmt: skip
 def eigvalsh(A: Any, UPLO: str = "L") -> Any:
     """Ascending eigenvalues of symmetric matrices; symmetric gradient."""
-    return np.linalg.eigvalsh(require_full_precision(A, "linalg.eigvalsh"), _lapack_triangle(_triangle(UPLO)))
+    return lapack.eigvalsh(require_full_precision(A, "linalg.eigvalsh"), _lapack_triangle(_triangle(UPLO)))
 
 
 def _require_factorizable(A: Any, name: str) -> Any:
@@ -167,7 +168,7 @@ def _eig_rule(g: Any, y: Any, A: Any) -> Any:
 @op(_eig_rule, torch="", method=False, holomorphic=False, kinks=_EQUAL)
 def eig_packed(A: Any) -> Any:
     """Eigenvalues (a column) and eigenvectors, in one complex array."""
-    values, vectors = np.linalg.eig(A)
+    values, vectors = lapack.eig(A)
     return np.concatenate([values[..., None], vectors], axis=-1).astype(complex_of(A.dtype), copy=False)
 
 
@@ -192,7 +193,7 @@ def _eigvals_rule(g: Any, y: Any, A: Any) -> Any:
 )  # fmt: skip
 def eigvals(A: Any) -> Any:
     """The eigenvalues of matrices, complex and in no order."""
-    return np.linalg.eigvals(require_full_precision(A, "linalg.eigvals")).astype(complex_of(A.dtype), copy=False)
+    return lapack.eigvals(require_full_precision(A, "linalg.eigvals")).astype(complex_of(A.dtype), copy=False)
 
 
 # Singular values -------------------------------------------------------------------------------------
@@ -201,7 +202,7 @@ def eigvals(A: Any) -> Any:
 def _complete_basis(u: Any, size: int) -> Any:
     """Append orthogonal columns; no gradient flows to these."""
     fixed = np.asarray(ops.detach(u))
-    whole = np.linalg.svd(fixed, full_matrices=True)[0] if fixed.shape[-1] else np.broadcast_to(
+    whole = lapack.svd(fixed, full_matrices=True)[0] if fixed.shape[-1] else np.broadcast_to(
         np.eye(size, dtype=fixed.dtype), (*fixed.shape[:-2], size, size)
     )  # fmt: skip
     return ops.cat([u, whole[..., u.shape[-1] :]], -1)

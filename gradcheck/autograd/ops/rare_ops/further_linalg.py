@@ -14,6 +14,7 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.dtype_sets import FULL_FLOATING, FULL_NUMBERS
 from gradcheck.autograd.op import composite, op
+from gradcheck.autograd.ops.common import lapack
 from gradcheck.autograd.ops.common.arguments import BATCH, REGULAR, require_full_precision, require_matrices
 from gradcheck.autograd.ops.common.scipy_functions import scipy_module
 from gradcheck.autograd.ops.factorizations import cholesky, svdvals
@@ -21,7 +22,7 @@ from gradcheck.autograd.ops.inverse_solve import inv, pinv, solve, solve_triangu
 from gradcheck.autograd.ops.matrix_products import chained_elements
 from gradcheck.autograd.ops.norms_distances import matrix_norm
 from gradcheck.autograd.ops.transpose_flip import mH
-from gradcheck.errors import ArgumentError, ShapeMismatch
+from gradcheck.errors import ArgumentError, DomainError, ShapeMismatch
 
 _POSITIVE = "tensor([[4.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 2.0]])"
 _FACTOR = "tensor([[2.0, 0.3], [0.5, 1.5]])"
@@ -110,10 +111,12 @@ def lstsq(input: Any, b: Any, *, rcond: float | None = None, driver: str | None 
     vector = b.ndim == input.ndim - 1
     if tuple(input.shape[:-1]) != tuple(b.shape if vector else b.shape[:-1]):
         raise ShapeMismatch(f"linalg.lstsq: {list(input.shape)} does not go with {list(b.shape)}")
+    if not np.isfinite(np.asarray(ops.detach(b))).all():
+        raise DomainError(f"linalg.lstsq: {lapack.NOT_FINITE}")
     right = ops.unsqueeze(b, -1) if vector else b
     found = pinv(input, rtol=rcond) @ right
     fixed = np.asarray(ops.detach(input))
-    values = np.linalg.svd(fixed, compute_uv=False)
+    values = lapack.svdvals(fixed)
     limit = (np.finfo(fixed.dtype).eps * max(rows, columns) if rcond is None else rcond) * values.max(
         -1, initial=0, keepdims=True
     )

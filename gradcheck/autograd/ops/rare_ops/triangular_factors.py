@@ -14,6 +14,7 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.dtype_sets import FULL_FLOATING
 from gradcheck.autograd.op import composite, op
+from gradcheck.autograd.ops.common import lapack
 from gradcheck.autograd.ops.common.arguments import BATCH, REGULAR, factor_elements, require_floating, require_matrices
 from gradcheck.autograd.ops.common.scipy_functions import scipy_module
 from gradcheck.autograd.ops.inverse_solve import solve
@@ -51,7 +52,7 @@ def _tall(gq: Any, gr: Any, q: Any, r: Any) -> Any:
 @op(_qr_rule, torch="", method=False, holomorphic=False, kinks="dependent columns")
 def qr_packed(A: Any) -> Any:
     """Q and R side by side in one array, R with rows of zeros below."""
-    q, r = np.linalg.qr(A)
+    q, r = lapack.qr(A)
     below = np.zeros((*r.shape[:-2], A.shape[-2] - r.shape[-2], r.shape[-1]), r.dtype)
     return np.concatenate([q, np.concatenate([r, below], axis=-2)], axis=-1)
 
@@ -66,7 +67,7 @@ def _qr_factors(A: Any, mode: str, name: str) -> tuple[Any, Any]:
     q, r = _qr_parts(qr_packed(A), A)
     if mode != "complete" or rows <= columns:
         return q, r
-    whole = np.linalg.qr(np.asarray(ops.detach(A)), mode="complete")[0][..., columns:]
+    whole = lapack.qr(np.asarray(ops.detach(A)), mode="complete")[0][..., columns:]
     blank = ops.zeros((*A.shape[:-2], rows - columns, columns), dtype=A.dtype)
     return ops.cat([q, whole], -1), ops.cat([r, blank], -2)
 
