@@ -15,14 +15,16 @@ REAL_DTYPES = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 _FEW_DIGITS = 256
 
 
-class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class WatchingMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """A mode around torch's ops that leaves its compiler unloaded."""
+
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
         """Return False: else torch's first call imports its compiler."""
         return False
 
 
-class PrecisionProbe(_Mode):
+class PrecisionProbe(WatchingMode):
     """Finds the least precise dtype of torch's results, exact ones aside."""
 
     def __init__(self, dtype: torch.dtype) -> None:
@@ -64,7 +66,7 @@ _EXACT = frozenset(
 )
 
 
-class StochasticRounding(_Mode):
+class StochasticRounding(WatchingMode):
     """Perturbs the results of ops at random; `seed` makes it repeatable."""
 
     def __init__(self, seed: int) -> None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch.utils._python_dispatch import TorchDispatchMode
+from gradcheck.engines.implementation.precision_modes import WatchingMode
 
 _EMPTY = frozenset(("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted"))
 
 
-class UnwrittenIsNan(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class UnwrittenIsNan(WatchingMode):
     """Fills what torch allocates without initial values."""
 
     def __init__(self) -> None:
