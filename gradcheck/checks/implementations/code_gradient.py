@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Differences are taken for so many elements of an input, and so many directions.
 ELEMENTS, _DIRECTIONS = 12, 2
+#: The largest input of which a failure is shown in all elements.
+_ALL_ELEMENTS = 256
 #: Factors on the first step where the code raises at larger ones.
 _STARTS = (1.0, 2.0**-8, 2.0**-16)
 
@@ -111,6 +113,20 @@ def slope_along(
             continue
         return found if np.isfinite(found.error) else None
     return None
+
+
+def numeric_gradient(claim: CodeGradient) -> tuple[np.ndarray, float] | None:
+    """Return the differences of all elements, and the largest error.
+
+    None for large and complex inputs, and where an element has none, or two sides."""
+    if claim.array.dtype.kind == "c" or not 0 < claim.array.size <= _ALL_ELEMENTS:
+        return None
+    scale = _largest(claim.values) if claim.values is not None else 1.0
+    found = [claim.slope(claim.unit(place), scale=scale) for place in range(claim.array.size)]
+    known = [one for one in found if one is not None and not one.kinked]
+    if len(known) < len(found):
+        return None
+    return np.reshape([one.value for one in known], claim.array.shape), max(one.error for one in known)
 
 
 def _largest(array: np.ndarray) -> float:

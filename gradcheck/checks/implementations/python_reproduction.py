@@ -59,7 +59,7 @@ def python_reproduction(case: Case, result: CaseResult, options: Options, engine
 
 
 def standalone_reproduction(context: Context, named: Implementation, engine: Engine, result: CaseResult) -> str:
-    """Return a call of code without a specification that shows a failure, or ""."""
+    """Return a call of code that has no specification, or ""."""
 
     def call_of(c: Comparison | None) -> CodeCall | None:
         problem = context.points.at(None if c is None else c.trial).problem
@@ -92,7 +92,7 @@ def _calls_of_case(case: Case, result: CaseResult, options: Options, engines: En
 
 def _call(named: Implementation, engine: Engine, c: Comparison | None, point: Point) -> CodeCall | None:
     """Return the call at a point; None if it cannot show the comparison."""
-    from gradcheck.engines.implementation.call_source import CodeCall, ShownNumbers
+    from gradcheck.engines.implementation.call_source import CodeCall, ExpectedNumbers
 
     problem = point.problem
     values = {**problem.inputs, **problem.constants}
@@ -103,7 +103,7 @@ def _call(named: Implementation, engine: Engine, c: Comparison | None, point: Po
     if c.want_array is None or (c.what is ClaimKind.VALUE and c.tensor.partition("[")[0] != engine.entry):
         return None
     probes = probes_of(second_order_problem(problem.case, problem)) if c.what is ClaimKind.GRADIENT2 else {}
-    shown = ShownNumbers(_SHOWN[c.what], c.tensor, c.want_array, _is_close(c), probes)
+    shown = ExpectedNumbers(_SHOWN[c.what], c.tensor, c.want_array, _is_close(c), probes)
     return CodeCall(named, engine, problem, values, shown)
 
 

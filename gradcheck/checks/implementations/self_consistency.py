@@ -17,12 +17,12 @@ from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations import behaviour
-from gradcheck.checks.implementations.code_diagnosis import diagnose_code
 from gradcheck.checks.implementations.code_gradient import CodeGradient
 from gradcheck.checks.implementations.code_noise import CodeNoise, ignores_small_changes, is_less_precise
 from gradcheck.checks.implementations.finite_difference_check import DIFFERENCES, compare_with_differences
 from gradcheck.checks.implementations.second_order import check_second_order
 from gradcheck.checks.implementations.self_consistency_points import SelfConsistencyPoints
+from gradcheck.checks.implementations.standalone_diagnosis import diagnose_standalone
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.points.drawing import Points
 from gradcheck.checks.points.point import Point
@@ -78,7 +78,7 @@ def _checked(case: Case, engine: CodeEngine, forward_engine: CodeEngine | None, 
         context.found.append(subject.failed(fact("less_precise", engine=engine.name, dtype=case.dtype)))
     if any(c.status == "failed" for c in context.found):
         context.found = behaviour.check_determinism(context, engine) or context.found
-        diagnose_code(context, engine)
+        diagnose_standalone(context, engine)
         return context
     context.found += check_second_order(context, engine)
     context.found += behaviour.check(context, engine, CodeNoise(engine))

@@ -128,7 +128,7 @@ def _quotients(table: np.ndarray, texts: list[str], ratios: np.ndarray) -> list[
         while place < len(order) and tops[order[place]] <= wanted[below] + _NEAR:
             top = order[place]
             if top != below and np.allclose(table[top], table[below] * ratios, rtol=_NEAR, atol=0):
-                found.append(f"{texts[top]} / ({texts[below]})")
+                found.append(f"({texts[top]}) / ({texts[below]})")
             place += 1
     return found
 

@@ -35,7 +35,7 @@ _TORCH_KINDS = ("torch", "function", "module")
 
 
 @dataclass(frozen=True, slots=True)
-class ShownNumbers:
+class ExpectedNumbers:
     """The right numbers of a tensor that a call gets wrong.
 
     `what` is `gradient`, `value` or `second`, a gradient of the gradients times `probes`, which are by name."""
@@ -57,7 +57,7 @@ class CodeCall:
     engine: CodeEngine
     problem: Problem
     values: Mapping[str, np.ndarray]
-    wanted: ShownNumbers | None = None
+    wanted: ExpectedNumbers | None = None
 
 
 @dataclass(slots=True)
@@ -180,8 +180,8 @@ def _torch(writer: _CallWriter, arguments: list[str]) -> list[str]:
     return [found, *swept, *printed]
 
 
-def _torch_second_order(writer: _CallWriter, wanted: ShownNumbers) -> list[str]:
-    """Return lines that print the gradient of the first gradients, times probes."""
+def _torch_second_order(writer: _CallWriter, wanted: ExpectedNumbers) -> list[str]:
+    """Return lines that differentiate the first gradients."""
     incoming = next((name for name in wanted.probes if name not in writer.call.values), "")
     if writer.roots != 1 or not incoming:
         raise Unsupported("the second order of several results")
@@ -196,11 +196,11 @@ def _torch_second_order(writer: _CallWriter, wanted: ShownNumbers) -> list[str]:
     ]
 
 
-def _printed_value(writer: _CallWriter, wanted: ShownNumbers) -> str:
+def _printed_value(writer: _CallWriter, wanted: ExpectedNumbers) -> str:
     return f"print({_FOUND}){_expected_comment(wanted)}"
 
 
-def _expected_comment(wanted: ShownNumbers) -> str:
+def _expected_comment(wanted: ExpectedNumbers) -> str:
     return f"  # it should be {wanted.want.tolist()!r}"
 
 

@@ -56,7 +56,7 @@ def import_lines(where: str, name: str) -> list[str]:
 
 
 def _folder_of_module(module: str) -> str:
-    """Return the folder that a user's module is imported from; "" if installed."""
+    """Return the folder of a user's module; "" if it is installed."""
     file = getattr(sys.modules.get(module), "__file__", None) or ""
     if not file or is_installed_file(file):
         return ""
@@ -126,7 +126,7 @@ def _constructor_arguments(owner: Any) -> Iterator[tuple[str, str]]:
 
 
 def _literal(value: Any) -> str:
-    """Return a value as Python. Raises Unsupported for one without a short text."""
+    """Return a value as Python. Raises Unsupported if that is long."""
     if isinstance(value, (int, float, complex, str, bool)) or value is None:
         return repr(value)
     if isinstance(value, (tuple, list)):
@@ -197,7 +197,7 @@ def _module_syntax(found: Any) -> ast.Module:
 
 
 def _defining_statements(found: Any, name: str) -> Iterator[ast.Expr]:
-    """Yield the statements that give a JAX function its rule, as `op.defvjp(…)`."""
+    """Yield the statements such as `op.defvjp(…)` of a JAX function."""
     for node in ast.walk(_module_syntax(found)) if hasattr(found, "defvjp") or hasattr(found, "defjvp") else ():
         called = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
         is_rule = isinstance(called, ast.Attribute) and called.attr in ("defvjp", "defjvp", "defjvps")
@@ -225,7 +225,7 @@ def _names_around(top: ast.FunctionDef) -> set[str]:
 
 
 def _known_names(found: Any, at_once: set[str]) -> dict[str, Any]:
-    """Return the objects behind names, by the functions of an object and its module."""
+    """Return the objects that an object's functions name."""
     parts = [_plain(one) for one in (found, *vars(found).values())]
     functions = [one for one in parts if inspect.isfunction(inspect.unwrap(one))]
     around = [inspect.getclosurevars(inspect.unwrap(one)) for one in functions]

@@ -20,7 +20,7 @@ def test_right_code_passes(function: Any) -> None:
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (functions.WrongSign.apply, "gradient of x: WrongSign.apply differs from differences"),
+        (functions.WrongSign.apply, "gradient of x: WrongSign.apply differs from its own forward"),
         (functions.Raises.apply, "no such thing"),
         (functions.ChangesIncoming.apply, "changes its incoming gradient in place"),
         (functions.Remembers.apply, "called again between"),

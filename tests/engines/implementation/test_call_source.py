@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gradcheck.engines.implementation.binding import bind
-from gradcheck.engines.implementation.call_source import CodeCall, ShownNumbers, call_source
+from gradcheck.engines.implementation.call_source import CodeCall, ExpectedNumbers, call_source
 from gradcheck.engines.implementation.code_engine import CodeEngine as Engine
 from gradcheck.engines.implementation.code_kinds import code_of
 from gradcheck.engines.implementation.code_loading import load_code
@@ -41,7 +41,7 @@ def _written(call: str, backward: str = "", case: str = TANH, file: Path = HERE)
     state = Torch().evaluate(problem).states[0]
     gradients = {name: state.gradients[name] for name in problem.inputs}
     first = next(iter(gradients))
-    wanted = ShownNumbers("gradient", first, gradients[first])
+    wanted = ExpectedNumbers("gradient", first, gradients[first])
     return call_source(CodeCall(named, engine, problem, state.values, wanted)), gradients
 
 

@@ -1,0 +1,130 @@
+"""Diagnose code without a specification: its traced forward becomes one.
+
+A trace counts where it has the code's values, and the derivative that refuted the code. Otherwise the reference is the
+forward's gradient by torch, or by finite differences of all elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.context import Context
+from gradcheck.checks.implementations.code_diagnosis import diagnose_code
+from gradcheck.checks.implementations.code_gradient import CodeGradient, numeric_gradient
+from gradcheck.checks.implementations.code_noise import CodeNoise
+from gradcheck.checks.isolation.failure_capture import try_part
+from gradcheck.checks.options import Engines
+from gradcheck.checks.points.drawing import Points
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.result import Comparison
+from gradcheck.engines.base import Engine, Evaluation
+from gradcheck.engines.torch import Torch
+from gradcheck.language.case import Case, Claim, Value
+from gradcheck.language.claim_kind import ClaimKind
+from gradcheck.language.expr.parser import parse
+from gradcheck.language.trial_draws import without_trials
+
+if TYPE_CHECKING:
+    from gradcheck.engines.implementation.code_engine import CodeEngine
+
+#: How closely a trace has the code's values, and its derivatives those of differences.
+_SAME_VALUE, _SAME_SLOPE = 1e-9, 1e-4
+
+
+def diagnose_standalone(context: Context, engine: CodeEngine) -> None:
+    """Add diagnoses to the failed comparisons of code without a specification."""
+    judged: list[Context] = []
+    try_part("diagnosis", lambda: judged.extend(_judged(context, engine)), context.failed_explanations)
+    chosen = judged[0] if judged else context
+    diagnose_code(chosen, engine)
+    context.found = chosen.found
+
+
+def _judged(context: Context, engine: CodeEngine) -> Iterator[Context]:
+    """Yield the context with a better reference than its own, if there is one."""
+    expr = engine.traced_forward(context.points.own.problem)
+    if expr is not None:
+        case = replace(context.case, graph={**context.case.graph, engine.entry: Claim.of(expr)})
+        specified = _with_reference(context, engine, Torch(engine.device), case)
+        if _is_right(specified, engine):
+            yield specified
+    if context.engines.reference is engine:
+        reference: Engine = _Differences(engine)  # type: ignore[assignment]
+        yield _with_reference(context, engine, reference, context.case)
+
+
+def _with_reference(context: Context, engine: CodeEngine, reference: Engine, case: Case) -> Context:
+    (step,) = case.steps
+    roots = {root: Value(expr=parse(f"randn_like({root})")) for root in step.roots}  # formulas need general ones
+    case = without_trials(replace(case, steps=(replace(step, roots=roots),)))
+    engines = Engines((engine,), reference)
+
+    def moved(point: Point) -> Point:
+        problem = replace(point.problem, case=case)
+        return Point(problem, engines, point.trial, {engine.name: point.evaluation(engine)})
+
+    own = moved(context.points.own)
+    points = Points(own.problem, engines)
+    points.own, points.variants = own, [moved(point) for point in context.points.other_points]
+    found = Context(own.problem.case, context.options, engines, points, failed_explanations=context.failed_explanations)
+    found.found = list(context.found)
+    return found
+
+
+def _is_right(context: Context, engine: CodeEngine) -> bool:
+    """Return whether the trace has the code's values and slopes."""
+    first: dict[tuple[ClaimKind, str], Comparison] = {}
+    for c in context.found:
+        if c.status == "failed":
+            first.setdefault((c.what, c.tensor), c)
+    return all(
+        _has_values(point, engine) and (c.what is not ClaimKind.GRADIENT or _has_slope(point, c))
+        for c, point in ((c, context.points.at(c.trial)) for c in first.values())
+    )
+
+
+def _has_values(point: Point, engine: CodeEngine) -> bool:
+    if not point.want.states or not point.evaluation(engine).states:
+        return False
+    mine, theirs = point.evaluation(engine).states[0].values, point.want.states[0].values
+    rtol = _SAME_VALUE if point.problem.dtype.itemsize == 8 else _SAME_SLOPE
+    return all(
+        name in theirs
+        and theirs[name].shape == array.shape
+        and np.allclose(wide(array), wide(theirs[name]), rtol=rtol, atol=rtol)
+        for name, array in mine.items()
+    )
+
+
+def _has_slope(point: Point, c: Comparison) -> bool:
+    found = point.want.states[0].gradients.get(c.tensor)
+    want = c.want if c.want_array is None else c.want_array
+    if found is None or want is None or (c.want_array is None and c.worst_index is None):
+        return c.want_array is None and c.worst_index is None
+    mine = wide(found) if c.want_array is not None else wide(found)[c.worst_index]
+    return bool(np.allclose(mine, wide(np.asarray(want)), rtol=_SAME_SLOPE, atol=_SAME_SLOPE * np.max(np.abs(mine))))
+
+
+class _Differences:
+    """An engine whose gradients are finite differences of the code's forward."""
+
+    def __init__(self, engine: CodeEngine) -> None:
+        self.name, self._engine = "differences", engine
+
+    def evaluate(self, problem: object) -> Evaluation:
+        """Return the code's evaluation with these gradients."""
+        point = Point(problem, Engines((self._engine,), self._engine))  # type: ignore[arg-type]
+        found = point.evaluation(self._engine)
+        if not found.states or found.error is not None:
+            return replace(found, states=())
+        noise = CodeNoise(self._engine, None)
+        gradients = dict(found.states[0].gradients)
+        for name in gradients.keys() & point.problem.inputs.keys():
+            known = numeric_gradient(CodeGradient(point, self._engine, name, gradients[name], noise))
+            gradients[name] = None if known is None else np.asarray(known[0]).astype(point.problem.inputs[name].dtype)
+        return replace(found, states=(replace(found.states[0], gradients=gradients),))

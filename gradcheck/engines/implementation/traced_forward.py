@@ -1,0 +1,132 @@
+"""The forward of user code as an expression, traced through torch's ops.
+
+The expression is a guess, which has to be compared with the code's values: in-place changes of views are not traced,
+and sizes are numbers in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from gradcheck.autograd.op import lookup
+from gradcheck.errors import GradcheckError, Unsupported
+from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.parser import parse
+
+#: The longest expression.
+_LONGEST = 1500
+_OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "true_divide": "/", "matmul": "@", "mm": "@", "pow": "**"}
+#: Methods that change no number.
+_SAME = ("clone", "contiguous", "detach", "view_as", "double", "type_as", "to", "requires_grad_", "alias", "data")
+#: Methods that take sizes or axes one by one.
+_OPEN = {"view": "reshape", "reshape": "reshape", "permute": "permute", "expand": "expand", "repeat": "repeat"}
+_PROPERTIES = ("T", "mT")
+
+
+class ForwardTracer(TorchFunctionMode):
+    """Writes the expression of each tensor that is computed in its block."""
+
+    def __init__(self, names: Mapping[str, torch.Tensor]) -> None:
+        super().__init__()
+        self._texts = {id(tensor): name for name, tensor in names.items()}
+        self._kept: list[Any] = list(names.values())  # so that no `id` is given away
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = func(*args, **(kwargs or {}))
+        try:
+            self._note(found, _text_of(func, [self._argument(one) for one in args], self._keywords(kwargs or {})))
+        except Unsupported:
+            self._forget(found)
+        return found
+
+    def expression(self, found: Any) -> Expr | None:
+        """Return the expression of a result, or of several; None if unknown."""
+        try:
+            text = self._argument(tuple(found) if isinstance(found, list) else found)
+            return parse(text) if len(text) <= _LONGEST else None
+        except GradcheckError:
+            return None
+
+    def _note(self, found: Any, text: str) -> None:
+        if isinstance(found, torch.Tensor):
+            self._kept.append(found)
+            self._texts[id(found)] = text
+        elif isinstance(found, (tuple, list)) and any(isinstance(one, torch.Tensor) for one in found):
+            for place, one in enumerate(found):
+                self._note(one, f"{text}[{place}]")
+
+    def _forget(self, found: Any) -> None:
+        for one in found if isinstance(found, (tuple, list)) else [found]:
+            if isinstance(one, torch.Tensor):
+                self._texts.pop(id(one), None)
+
+    def _keywords(self, kwargs: Mapping[str, Any]) -> str:
+        given = {k: v for k, v in kwargs.items() if v is not None and not k.startswith("_") and k != "inplace"}
+        return "".join(f", {key}={self._argument(value)}" for key, value in given.items())
+
+    def _argument(self, value: Any) -> str:
+        if isinstance(value, torch.Tensor):
+            if id(value) in self._texts:
+                return self._texts[id(value)]
+            if value.numel() == 1 and not value.requires_grad:
+                return repr(value.item())
+            raise Unsupported("a tensor that is not traced")
+        if isinstance(value, (tuple, list)):
+            inside = [self._argument(one) for one in value]
+            return f"[{', '.join(inside)}]" if not isinstance(value, tuple) or _are_numbers(value) else _tuple(inside)
+        if isinstance(value, slice):
+            return ":".join("" if one is None else repr(one) for one in (value.start, value.stop))
+        if value is Ellipsis:
+            return "..."
+        if isinstance(value, (int, float, str, bool)) or value is None:
+            return repr(value)
+        raise Unsupported("an argument that is not written")
+
+
+def _are_numbers(values: Sequence[Any]) -> bool:
+    return all(isinstance(one, int) for one in values)
+
+
+def _tuple(inside: Sequence[str]) -> str:
+    return f"({', '.join(inside)}{',' * (len(inside) == 1)})"
+
+
+def _text_of(func: Any, given: list[str], keywords: str) -> str:
+    """Return a call as an expression. Raises Unsupported."""
+    name = getattr(func, "__name__", "")
+    if name == "__get__":
+        name = getattr(getattr(func, "__self__", None), "__name__", "")
+        if name in _PROPERTIES:
+            return f"{given[0]}.{name}"
+    name = name.strip("_") if name.startswith("__") else name.removesuffix("_")
+    if name in _SAME:
+        return given[0]
+    if name == "getitem":
+        return f"{given[0]}[{given[1].strip('()[]')}]"
+    if name.startswith("r") and name[1:] in (*_OPERATORS, "truediv"):
+        name, given = name[1:], [given[1], given[0]]
+    name = name.replace("truediv", "div")
+    if name in _OPERATORS and len(given) == 2 and not keywords:
+        return f"({given[0]} {_OPERATORS[name]} {given[1]})"
+    if name == "t":
+        return f"{given[0]}.T"
+    if name in _OPEN and not given[1].startswith("["):
+        name, given = _OPEN[name], [given[0], f"[{', '.join(given[1:])}]"]
+    name = _OPEN.get(name, name)
+    if lookup(name) is None:
+        raise Unsupported("an op that is not known")
+    while len(given) > 1 and given[-1] == "None":
+        given = given[:-1]
+    return f"{name}({', '.join(given)}{keywords})"
+
+
+def traced_expression(call: Callable[[], Any], names: Mapping[str, torch.Tensor]) -> Expr | None:
+    """Return the expression of what `call` computes; None if unknown."""
+    tracer = ForwardTracer(names)
+    with tracer, torch.no_grad():
+        found = call()
+    return tracer.expression(found)
