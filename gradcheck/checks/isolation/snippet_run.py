@@ -20,7 +20,7 @@ from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, erro
 from gradcheck.engines.user_modules import is_installed_file
 
 #: Seconds that a snippet may take.
-SNIPPET_SECONDS = 30.0
+SNIPPET_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
