@@ -71,3 +71,11 @@ def nodes(roots: Iterable[torch.Tensor]) -> set[Any]:
                 found.add(node)
                 stack.append(node)
     return found
+
+
+def is_once_differentiable(node: Any) -> bool:
+    """Return whether a node is of a `Function` marked `once_differentiable`."""
+    backward = getattr(getattr(node, "_forward_cls", None), "backward", None)
+    code = getattr(backward, "__code__", None)
+    is_torchs = code is not None and code.co_filename == torch.autograd.function.__file__
+    return is_torchs and hasattr(backward, "__wrapped__")

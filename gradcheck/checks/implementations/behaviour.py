@@ -101,12 +101,20 @@ def _subject(context: Context, engine: CodeEngine) -> Subject:
 
 def _check_modified_arguments(engine: CodeEngine, subject: Subject) -> Iterator[Comparison]:
     """Yield a failure for each argument that the code changed in place."""
+    from gradcheck.engines.implementation.foreign_arguments import argument_name
+
     for what in sorted(engine.observations.changed_arguments):
         if what == "incoming":
             yield subject.failed(fact("incoming_changed", engine=engine.name))
         else:
             number = int(what.rpartition(" ")[2])
-            yield subject.failed(fact("argument_changed", engine=engine.name, name=engine.argument_name(number)))
+            yield subject.failed(
+                fact(
+                    "argument_changed",
+                    engine=engine.name,
+                    name=argument_name(engine.code.foreign, engine.binding, number),
+                )
+            )
 
 
 def _check_repeatability(

@@ -26,7 +26,7 @@ from gradcheck.engines.implementation.code_error import CodeError, as_code_error
 from gradcheck.engines.implementation.code_kinds import Code
 from gradcheck.engines.implementation.code_run import CodeRun
 from gradcheck.engines.implementation.differentiable_forward import differentiable_forward
-from gradcheck.engines.implementation.foreign_arguments import bound_foreign, is_taken_apart
+from gradcheck.engines.implementation.foreign_arguments import argument_name, bound_foreign, is_taken_apart
 from gradcheck.engines.implementation.global_state import restore_global_state
 from gradcheck.engines.implementation.module_parameters import call_with_parameters
 from gradcheck.engines.implementation.precision_modes import SIGNIFICAND_BITS, PrecisionProbe, StochasticRounding
@@ -37,7 +37,7 @@ from gradcheck.engines.implementation.uninitialized_memory import UnwrittenIsNan
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, Output
 from gradcheck.engines.torch import Torch, run_backward, runs_directly
-from gradcheck.engines.torch_nodes import nodes
+from gradcheck.engines.torch_nodes import is_once_differentiable, nodes
 from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim
@@ -153,7 +153,7 @@ class CodeEngine(Torch):
     def _misshapen(self, state: Any) -> Any:
         gradients = dict(state.gradients)
         for place, array in self.observations.misshapen_gradients.items():
-            name = self.argument_name(place)
+            name = argument_name(self.code.foreign, self.binding, place)
             if name in gradients:
                 gradients[name] = array
         return replace(state, gradients=gradients)
@@ -167,7 +167,7 @@ class CodeEngine(Torch):
             except GradcheckError as error:
                 return SecondOrder({}, {}, as_tensor_error(error))
             roots = [one for one in run.tensors.values() if one.grad_fn is not None]
-            self.observations.is_once_differentiable = any(map(_is_once_differentiable, nodes(roots)))
+            self.observations.is_once_differentiable = any(map(is_once_differentiable, nodes(roots)))
         if not self.observations.is_once_differentiable:
             found = self._second_order_or_error(problem, step, probes)
             self.observations.is_once_differentiable = found.error is not None
@@ -331,12 +331,6 @@ class CodeEngine(Torch):
             self._last_arguments = [*positional, *keywords.values()]
             return code.call(*positional, **keywords)
 
-    def argument_name(self, place: int) -> str:
-        """Return the name of the argument at a place of the call, or ""."""
-        is_apart = is_taken_apart(self.code.foreign, self.binding)
-        claims = self.binding.operand_claims if is_apart else self.binding.claims
-        return claims[place].text if place < len(claims) else ""
-
     @property
     def notes(self) -> tuple[Fact, ...]:
         """Facts about the code that are no failure."""
@@ -353,13 +347,6 @@ class CodeEngine(Torch):
             (seen.wider_dtypes, fact("wider_dtype", dtypes=tuple(sorted(seen.wider_dtypes)))),
         )
         return (self.binding.note, *(note for holds, note in optional if holds))
-
-
-def _is_once_differentiable(node: Any) -> bool:
-    backward = getattr(getattr(node, "_forward_cls", None), "backward", None)
-    code = getattr(backward, "__code__", None)
-    is_torchs = code is not None and code.co_filename == torch.autograd.function.__file__
-    return is_torchs and hasattr(backward, "__wrapped__")
 
 
 def _bits(dtype: torch.dtype) -> int:

@@ -17,6 +17,12 @@ def is_taken_apart(foreign: Any, binding: Binding) -> bool:
     return is_nested or (hasattr(foreign, "function") and bool(binding.keywords))
 
 
+def argument_name(foreign: Any, binding: Binding, place: int) -> str:
+    """Return the name of the argument at a place of the call, or ""."""
+    claims = binding.operand_claims if is_taken_apart(foreign, binding) else binding.claims
+    return claims[place].text if place < len(claims) else ""
+
+
 def bound_foreign(foreign: Any, binding: Binding) -> Any:
     """Return the code as a function of its operands and own parameters."""
     if is_taken_apart(foreign, binding):
