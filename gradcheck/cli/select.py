@@ -93,7 +93,7 @@ def _keyword_text(case: Case) -> str:
 
 
 def _key(file: str) -> str:
-    """Return the file's name in its real folder; the file itself may be a link."""
+    """Return the file's name in its real folder; the file may be a link."""
     folder, name = os.path.split(file)
     return os.path.join(resolve_links(folder), name)
 

@@ -220,6 +220,17 @@ def _load_decompositions() -> None:
 run_backward: Any = getattr(getattr(torch.autograd.Variable, "_execution_engine", None), "run_backward", None)
 
 
+def gradients_at(
+    leaves: Sequence[torch.Tensor], roots: Sequence[torch.Tensor], gradients: Sequence[torch.Tensor | None]
+) -> Sequence[torch.Tensor | None]:
+    """Return the gradients of leaves, which accumulate nothing; keep the graph."""
+    if not runs_directly(roots, gradients):
+        return torch.autograd.grad(roots, leaves, gradients, retain_graph=True, allow_unused=True)
+    given = tuple(roots), tuple(gradients), True, False, tuple(leaves)
+    found: Sequence[torch.Tensor | None] = run_backward(*given, allow_unreachable=True, accumulate_grad=False)
+    return found
+
+
 def tensor_of(array: np.ndarray) -> torch.Tensor:
     """Return a tensor with a copy of the array."""
     if array.dtype == dtypes.BFLOAT16:

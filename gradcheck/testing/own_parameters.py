@@ -24,20 +24,15 @@ def with_own_parameters(
     """Return the implementation, instantiated, and its own parameters."""
     from gradcheck.engines.implementation.code_kinds import code_of
     from gradcheck.engines.implementation.code_loading import load_code
+    from gradcheck.engines.implementation.module_parameters import is_module
 
-    modules = [one for value in given.values() for one in leaves_of(value) if _is_module(one)]
+    modules = [one for value in given.values() for one in leaves_of(value) if is_module(one)]
     if modules and inspect.isroutine(implementation.loaded):
         implementation = replace(implementation, loaded=_mentioning(implementation.loaded, modules))
     code = code_of(*load_code(implementation), implementation.name)
     if isinstance(implementation.loaded, type) and code.instance is not None:
         implementation = replace(implementation, loaded=code.instance)
     return implementation, own_parameters(code, given, spec)
-
-
-def _is_module(value: Any) -> bool:
-    import torch
-
-    return isinstance(value, torch.nn.Module)
 
 
 def _mentioning(function: Callable[..., Any], modules: list[Any]) -> Callable[..., Any]:

@@ -230,7 +230,7 @@ def _absolute_room(claim: CodeGradient, direction: np.ndarray) -> float:
 
 
 def _is_clear(claim: CodeGradient, found: Slope, scale: float) -> bool:
-    """Return whether the error bar is small, or as small as in lower precision."""
+    """Return whether the error bar is small, given the precision."""
     limit = max(_MAX_ERROR, _ROOTS * float(np.sqrt(epsilon(claim.array.dtype))))
     return found.error <= limit * max(scale, abs(found.value), *map(abs, found.sides))
 

@@ -14,6 +14,7 @@ from gradcheck.engines.base import Evaluation, as_tensor_error
 from gradcheck.engines.define_by_run import Gradients, SecondOrder
 from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.implementation import foreign_function
+from gradcheck.engines.implementation.autocast import autocast
 from gradcheck.engines.implementation.backward_interception import intercept_backward
 from gradcheck.engines.implementation.binding import Binding
 from gradcheck.engines.implementation.call_arguments import (
@@ -29,14 +30,19 @@ from gradcheck.engines.implementation.differentiable_forward import differentiab
 from gradcheck.engines.implementation.foreign_arguments import argument_name, bound_foreign, is_taken_apart
 from gradcheck.engines.implementation.global_state import restore_global_state
 from gradcheck.engines.implementation.module_parameters import call_with_parameters
-from gradcheck.engines.implementation.precision_modes import SIGNIFICAND_BITS, PrecisionProbe, StochasticRounding
+from gradcheck.engines.implementation.precision_modes import (
+    PrecisionProbe,
+    StochasticRounding,
+    has_same_bits,
+    significand_bits,
+)
 from gradcheck.engines.implementation.random_states import RandomStates
 from gradcheck.engines.implementation.stdout_capture import capture_stdout
 from gradcheck.engines.implementation.traced_forward import traced_expression
 from gradcheck.engines.implementation.uninitialized_memory import UnwrittenIsNan
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, Output
-from gradcheck.engines.torch import Torch, run_backward, runs_directly
+from gradcheck.engines.torch import Torch, gradients_at
 from gradcheck.engines.torch_nodes import is_once_differentiable, nodes
 from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.facts import Fact, fact
@@ -258,17 +264,12 @@ class CodeEngine(Torch):
             else:
                 super()._sweep(roots, gradients)
         for now, before in zip(gradients, kept, strict=True):
-            if now is not None and before is not None and not _same(now, before):
+            if now is not None and before is not None and not has_same_bits(now, before):
                 self.observations.changed_arguments.add("incoming")
 
     def _sweep_without_accumulation(self, roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> None:
         leaves = [one for one in self._leaves if one.requires_grad]
-        if runs_directly(roots, gradients):
-            kept = (True, False, tuple(leaves))  # the graph is kept, and none is made of the pass
-            found = run_backward(tuple(roots), tuple(gradients), *kept, allow_unreachable=True, accumulate_grad=False)
-        else:
-            found = torch.autograd.grad(roots, leaves, gradients, retain_graph=True, allow_unused=True)
-        for leaf, gradient in zip(leaves, found, strict=True):
+        for leaf, gradient in zip(leaves, gradients_at(leaves, roots, gradients), strict=True):
             leaf.grad = gradient
 
     def _as_own_error(self, error: Exception) -> GradcheckError:
@@ -283,20 +284,18 @@ class CodeEngine(Torch):
         keywords = {key: self._argument(claim, names) for key, claim in self.binding.keywords.items()}
         if self._random_states is not None:
             self._random_states.restore()
-        with translate_code_errors(self.name), restored_generators(self._generators), self._autocast():
+        with (
+            translate_code_errors(self.name),
+            restored_generators(self._generators),
+            autocast(self.binding.autocast, self.device),
+        ):
             return self._call(positional, keywords, names)
-
-    def _autocast(self) -> AbstractContextManager[Any]:
-        if not self.binding.autocast:
-            return nullcontext()
-        device_type = self.device.type if self.device is not None else "cpu"
-        return torch.autocast(device_type, self.host.dtype(self.binding.autocast))
 
     def _with_operand_dtypes(self, names: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the tensors, each in its own dtype if that is more precise."""
         own = {name: self.host.dtype(dtype) for name, dtype in self.binding.operand_dtypes.items()}
         tensors = {name: names[name] for name in own if isinstance(names.get(name), torch.Tensor)}
-        cast = {n: t.to(own[n]) for n, t in tensors.items() if _bits(t.dtype) < _bits(own[n])}
+        cast = {n: t.to(own[n]) for n, t in tensors.items() if significand_bits(t.dtype) < significand_bits(own[n])}
         return {**names, **cast} if cast else names
 
     def arguments(self, names: Mapping[str, Any]) -> list[Any]:
@@ -347,12 +346,3 @@ class CodeEngine(Torch):
             (seen.wider_dtypes, fact("wider_dtype", dtypes=tuple(sorted(seen.wider_dtypes)))),
         )
         return (self.binding.note, *(note for holds, note in optional if holds))
-
-
-def _bits(dtype: torch.dtype) -> int:
-    """Return the precision of a dtype; double if it is no floating one."""
-    return SIGNIFICAND_BITS.get(dtype, SIGNIFICAND_BITS[torch.float64])
-
-
-def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
-    return torch.equal(one, other) or torch.equal(torch.nan_to_num(one), torch.nan_to_num(other))

@@ -22,7 +22,8 @@ class HipsFunction:
         places = [place for place, need in enumerate(needs) if need]
 
         def of_one(place: int) -> Callable[[Any], Any]:
-            """Return the function of one argument: in a tuple, autograd adds no complex gradient to a real zero."""
+            """Return the function of one argument."""
+            # in a tuple, autograd adds no complex gradient to a real zero
 
             def function(value: Any) -> Any:
                 found = self.function(*[value if k == place else a for k, a in enumerate(arguments)])

@@ -58,7 +58,7 @@ class JaxFunction:
 
 
 def _is_wide(argument: Any) -> bool:
-    """Return whether JAX takes these numbers in double precision, which is off by default."""
+    """Return whether JAX must have double precision switched on."""
     return isinstance(argument, np.ndarray) and argument.dtype in (np.float64, np.complex128)
 
 

@@ -25,6 +25,11 @@ class ModuleHolder(torch.nn.Module):
         return self.function(*arguments, **keywords)
 
 
+def is_module(value: Any) -> bool:
+    """Return whether it is a module of torch."""
+    return isinstance(value, torch.nn.Module)
+
+
 def holder_of(function: Callable[..., Any]) -> ModuleHolder | None:
     """Return a function that mentions modules with them, or None."""
     found = [one for one in mentioned(function) if isinstance(one, torch.nn.Module)]

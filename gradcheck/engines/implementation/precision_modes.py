@@ -15,6 +15,16 @@ REAL_DTYPES = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 _FEW_DIGITS = 256
 
 
+def significand_bits(dtype: torch.dtype) -> int:
+    """Return the precision of a dtype; that of doubles if it is no floating one."""
+    return SIGNIFICAND_BITS.get(dtype, SIGNIFICAND_BITS[torch.float64])
+
+
+def has_same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Return whether two tensors are equal, NaNs included."""
+    return torch.equal(one, other) or torch.equal(torch.nan_to_num(one), torch.nan_to_num(other))
+
+
 class WatchingMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """A mode around torch's ops that leaves its compiler unloaded."""
 

@@ -78,7 +78,7 @@ def _targets(path: str) -> Iterator[Target | InvalidCase]:
     if path == STDIN:
         yield Target(STDIN, name)
         return
-    shown = _shown(path)
+    shown = _path_in_ids(path)
     if _SEPARATOR in path:
         yield _ambiguous(shown)
         return
@@ -100,7 +100,7 @@ def _targets(path: str) -> Iterator[Target | InvalidCase]:
         yield from _below(path)
 
 
-def _shown(path: str) -> str:
+def _path_in_ids(path: str) -> str:
     """Return the path as ids and messages have it, which is never an option."""
     shown = PurePath(path).as_posix() if path else ""
     return f"./{shown}" if shown.startswith("-") else shown
@@ -122,7 +122,7 @@ def _below(directory: str) -> Iterator[Target | InvalidCase]:
 
     for folder, folders, files in os.walk(directory, onerror=note):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        prefix = _shown(folder) + "/"
+        prefix = _path_in_ids(folder) + "/"
         prefix = {"./": "", "//": "/"}.get(prefix, prefix)
         cases = (prefix + file for file in files if file.lower().endswith(SUFFIXES))
         found += [f"./{file}" if file.startswith("-") else file for file in cases]

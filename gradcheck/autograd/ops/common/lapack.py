@@ -1,4 +1,4 @@
-"""NumPy's linear algebra for ops; what LAPACK iterates over must be finite.
+"""NumPy's linear algebra for ops; iterative routines need finite numbers.
 
 Iterations for singular values and eigenvalues may never end at infinite elements, in C, where nothing interrupts them.
 Direct methods compute NaN there and are NumPy's own.
