@@ -19,6 +19,8 @@ MAX_DIMENSIONS = 32
 _UNCOUNTED = 10**18
 #: Ops whose result may exceed the square of their arguments' sizes.
 _STEEP = frozenset({"combinations"})
+#: Ops whose written sizes are added to those of a tensor.
+_PADDING = frozenset({"pad", "constant_pad_nd"})
 
 
 def shape_of(value: Any) -> tuple[int, ...] | None:
@@ -35,8 +37,32 @@ def check(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> 
     if bound * bound <= limit and op.name not in _STEEP:  # no other op exceeds that
         return
     count = _declared_elements(op, args, kwargs, limit) if op.elements is not None else _estimated(op, args, kwargs)
+    count = max(count, _written_extent(op, args, kwargs))
     if count > limit:
         raise too_large(op.name, count, limit)
+
+
+def _written_extent(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    """Return the product of the written sizes, counting 0 as 1.
+
+    NumPy limits it for a shape of no elements too, such as [2**62, 0]; torch does not.
+    """
+    places = _places_of_extents(op)
+    if not places:
+        return 0
+    try:
+        bound = op.bind(args, kwargs)
+    except ArgumentError:  # the op itself says so
+        return 0
+    written = [bound[place] if isinstance(bound[place], (list, tuple)) else (bound[place],) for place in places]
+    sizes = [max(abs(size), 1) for given in written for size in given if type(size) is int]
+    return max(sizes, default=0) if op.name in _PADDING else math.prod(sizes)
+
+
+@cache
+def _places_of_extents(op: Op) -> tuple[int, ...]:
+    names = {"size", "pad", op.variadic} | ({"n", "m"} if op.name == "eye" else set())
+    return tuple(i for i, parameter in enumerate(op.parameters) if parameter.name in names)
 
 
 def too_large(op: str, count: int, limit: int) -> TooLarge:

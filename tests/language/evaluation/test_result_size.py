@@ -251,3 +251,19 @@ def is_too_large(expr: Expr, arrays: dict[str, np.ndarray], limit: int) -> bool:
     except TooLarge:
         return True
     return False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("zeros([2**62, 0])", "zeros(0, 2**40, 2**40)", "ones([2**62, 0])", "full([0, 2**62], 1.0)", "eye(0, 2**62)"),
+        *("randn(0).reshape(2**62, 0)", "randn(0).reshape([0, 2**62])", "randn(1, 0).expand(2**62, 0)"),
+        *("randn(0).repeat(2**62, 1)", "tile(randn(0), (2**62, 1))", "broadcast_to(randn(1, 0), (2**62, 0))"),
+        *("randn(2).new_zeros((2**62, 0))", "pad(randn(2, 0), (0, 0, 2**62, 0))"),
+    ],
+)
+def test_a_shape_of_no_elements_that_numpy_cannot_have_is_too_large(text: str) -> None:
+    """torch can have it, and its tensor would be no array."""
+    expr, arrays = drawn(text)
+    with pytest.raises(TooLarge):
+        evaluate(expr, arrays)
