@@ -10,6 +10,7 @@ import click
 
 from gradcheck.cli import options
 from gradcheck.cli.output import terminal_width, write_stdout
+from gradcheck.cli.supervisor import reserve_own_stdout
 from gradcheck.errors import GradcheckError, InvalidCase, UsageError
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def command(expression: str | None, shapes: tuple[str, ...], format: str) -> Non
     An entry is found whatever its tensors are called; without one, the gradient is derived. EXPRESSION may also be
     words of an entry's name, its theme or its source; without it, the themes are listed.
     """
+    reserve_own_stdout()
     from gradcheck.language.cookbook.cookbook_entries import entries
     from gradcheck.reports.commands import cookbook_text as shown
 

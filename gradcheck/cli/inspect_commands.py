@@ -9,6 +9,7 @@ import click
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand
 from gradcheck.cli.output import terminal_width, write_stdout
+from gradcheck.cli.supervisor import reserve_own_stdout
 from gradcheck.errors import InvalidCase, UsageError
 from gradcheck.language.crash import crash_at
 from gradcheck.language.suggest import did_you_mean
@@ -45,6 +46,7 @@ def explain(
     Formulas are derived from the gradient rules of the graph's ops and simplified; each is read back from its text and
     verified before it is shown. PATH is a case file or a folder of them, FILE::NAME a single case.
     """
+    reserve_own_stdout()
     from gradcheck.checks.derivation import explain as derive
     from gradcheck.checks.implementations.implementation_case import case_as_run
     from gradcheck.checks.isolation.memory_limit import memory_limit
@@ -83,6 +85,7 @@ def trace(case: str, step: int | None, tensor: str, as_json: bool, format: str, 
     Who sends a gradient to whom, how many of how many each tensor has received, when it passes their sum on, in what
     order. The engine is gradcheck's own.
     """
+    reserve_own_stdout()
     from gradcheck.checks.implementations.implementation_case import case_as_run
     from gradcheck.checks.isolation.memory_limit import memory_limit
     from gradcheck.cli.select import select_one

@@ -73,9 +73,13 @@ def is_terminal(stream: IO[str] | None) -> bool:
 
 def terminal_width() -> int:
     """Return the terminal's columns; COLUMNS overrides, and a log file has 80."""
-    import shutil  # here, since few commands ask for the width
-
-    return max(40, shutil.get_terminal_size((WIDTH, 24)).columns)
+    if os.environ.get("COLUMNS", "").isdecimal() and int(os.environ["COLUMNS"]):
+        return max(40, int(os.environ["COLUMNS"]))
+    stream = stdout()
+    try:
+        return max(40, os.get_terminal_size(stream.fileno()).columns or WIDTH) if stream is not None else WIDTH
+    except (OSError, ValueError, AttributeError):  # no terminal, or no file
+        return WIDTH
 
 
 def write_stdout(text: str, *, is_data: bool = False) -> None:

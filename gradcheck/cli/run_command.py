@@ -46,10 +46,9 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     if refused := link_warning():
         write_stderr(f"gradcheck: {refused}")
     chosen["overrides"] = _overrides()
-    if runs_foreign_code(chosen, *(one.choices for one in chosen["overrides"])):
-        if supervise(again=chosen["output_format"] != "json-lines" and not chosen["coverage"]):
-            chosen |= {"in_workers": True, "shrink": False}
-    elif (chosen["jobs"] or 1) == 1:
+    if supervise(again=_may_run_again(paths, chosen)):
+        chosen |= {"in_workers": True, "shrink": False}
+    elif (chosen["jobs"] or 1) == 1 and not runs_foreign_code(chosen, *(one.choices for one in chosen["overrides"])):
         allow_immediate_exit()
     own = click.get_current_context().find_root().obj
     chosen["cache"] = _cache(chosen, own.package_digest if isinstance(own, CommandProcess) else None)
@@ -63,6 +62,13 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
 
     watch(paths or default_paths(), options.engine_names(chosen), once)
     return 0
+
+
+def _may_run_again(paths: tuple[str, ...], chosen: dict[str, Any]) -> bool:
+    """Return whether nothing is written or read that cannot be repeated."""
+    from gradcheck.language.case import STDIN
+
+    return chosen["output_format"] != "json-lines" and not chosen["coverage"] and STDIN not in paths
 
 
 def _check_paths(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:

@@ -1,8 +1,8 @@
-"""A process that supervises user code, whose early end is never a success.
+"""A process that supervises a command, whose early end is never a success.
 
 An engine may end its process in the middle of a run, by `os._exit(0)` for one, with nothing reported and the exit code
-of success. So a command that runs such code continues in a fork, which reports at its end that it finished, and its
-exit code. The first process waits for that. (Linux; elsewhere a command runs on its own.)
+of success; a numerical library may crash. So a command that checks cases continues in a fork, which reports at its end
+that it finished, and its exit code. The first process waits for that. (Linux; elsewhere a command runs on its own.)
 """
 
 from __future__ import annotations
@@ -66,13 +66,24 @@ def _always_return(choices: Mapping[str, Any]) -> bool:
 def supervise(*, again: bool) -> bool:
     """Continue in a supervised fork, if possible; reserve the standard output."""
     # With `again`, a process that ends early is followed by another one, in which this returns True.
-    own = click.get_current_context().find_root().obj
-    if not isinstance(own, CommandProcess):
+    own = _own_process()
+    if own is None:
         return False
     is_second = own.may_fork and sys.platform.startswith("linux") and _run_in_fork(own, again)
     report_from_here()
     reserve_stdout()
     return is_second
+
+
+def reserve_own_stdout() -> None:
+    """Reserve the standard output of a process that runs one command only."""
+    if _own_process() is not None:
+        reserve_stdout()
+
+
+def _own_process() -> CommandProcess | None:
+    own = click.get_current_context().find_root().obj
+    return own if isinstance(own, CommandProcess) else None
 
 
 def _run_in_fork(own: CommandProcess, again: bool) -> bool:

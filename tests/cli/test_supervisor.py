@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.cli.test_processes import call, start
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="commands are watched on Linux alone")
 
@@ -371,3 +372,64 @@ def test_the_process_that_works_ends_with_the_one_that_watches(project: Path) ->
         time.sleep(0.1)
     os.kill(worker, signal.SIGKILL)
     pytest.fail("it is still there")
+
+
+# Libraries that crash or print, without any code of somebody -------------------------------------------
+
+WITH_ODD_LAPACK = """
+import os, sys
+from gradcheck.autograd.ops.common import lapack
+original = lapack.inv
+def odd(A):
+    {does}
+    return original(A)
+lapack.inv = odd
+from gradcheck.cli import main
+main(left_with=[])
+"""
+
+
+def call_with_odd_lapack(does: str, *words: str) -> tuple[int, str, str]:
+    command = [sys.executable, "-c", WITH_ODD_LAPACK.format(does=does), *words]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=200, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture
+def inverse(project: Path) -> Path:
+    file = project / "cases" / "inverse.yaml"
+    file.write_text("inputs: {x: [[2, 1], [1, 3]]}\ngraph: {y: linalg.inv(x).sum()}\n", encoding="utf-8")
+    return file
+
+
+def test_a_library_that_crashes_costs_no_other_case(inverse: Path) -> None:
+    """Here it crashes in the first process only: the second one has a LAPACK that works."""
+    code, out, err = call_with_odd_lapack("os.abort()", "run", "cases", "--output-format", "json")
+    assert (code, statuses(json.loads(out))) == (0, ["passed"] * 4)
+    assert "the process has ended by the signal SIGABRT before its report was written" in err
+
+
+@pytest.mark.parametrize("words", [("snapshot", "cases"), ("conform", "core", "--op", "linalg.inv")])
+def test_where_a_library_crashes_that_is_told(inverse: Path, words: tuple[str, ...]) -> None:
+    code, _, err = call_with_odd_lapack("os.abort()", *words)
+    assert code == 3
+    assert "the process has ended by the signal SIGABRT before its report was written" in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "cases/inverse.yaml", "--no-cache", "--output-format", "json"),
+        ("conform", "core", "--op", "linalg.inv", "--json"),
+        ("trace", "cases/inverse.yaml"),
+        ("explain", "cases/inverse.yaml"),
+        ("snapshot", "cases/inverse.yaml"),
+    ],
+)
+def test_what_a_library_prints_is_no_part_of_results(inverse: Path, words: tuple[str, ...]) -> None:
+    code, out, err = call_with_odd_lapack('os.write(1, b"spoilt")', *words)
+    assert code in (0, 1), err
+    assert out
+    assert "spoilt" not in out
+    assert "spoilt" in err
