@@ -71,6 +71,15 @@ def _segments(data: Any, reduce: str, lengths: Any, indices: Any, offsets: Any, 
             raise ShapeMismatch(f"segment_reduce: segments {row} of {size} elements")
 
 
+def _grouped(input: Any, weight: Any, bias: Any, *settings: Any) -> None:
+    """Check the written sizes, by which torch allocates."""
+    batch, channels, rest, groups = settings[:4]
+    if prod(input.shape) != batch * channels * rest or groups < 1 or channels % groups:
+        raise ShapeMismatch(
+            f"native_group_norm: {list(input.shape)} is not {batch} by {channels} by {rest} in {groups} groups"
+        )
+
+
 def _iterated(op: str, *bound: Any) -> None:
     """Check that LAPACK gets finite numbers, else it may corrupt memory."""
     for tensor in ITERATED[op](*bound):
@@ -92,6 +101,7 @@ def _listed(lengths: Any) -> list[int]:
 GUARDS: dict[str, Callable[..., None]] = {
     **{op: partial(_iterated, op) for op in ITERATED},
     "scaled_dot_product_attention": _attention,
+    "native_group_norm": _grouped,
     "pdist": _rows,
     **dict.fromkeys(("_fft_c2c", "_fft_r2c", "_fft_c2r"), _transformed),
     **dict.fromkeys(("native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update"), _normalized),

@@ -260,6 +260,7 @@ def is_too_large(expr: Expr, arrays: dict[str, np.ndarray], limit: int) -> bool:
         *("randn(0).reshape(2**62, 0)", "randn(0).reshape([0, 2**62])", "randn(1, 0).expand(2**62, 0)"),
         *("randn(0).repeat(2**62, 1)", "tile(randn(0), (2**62, 1))", "broadcast_to(randn(1, 0), (2**62, 0))"),
         *("randn(2).new_zeros((2**62, 0))", "pad(randn(2, 0), (0, 0, 2**62, 0))"),
+        "native_group_norm(randn(0, 0), None, None, 2**31 - 1, 0, 1, 2, 0.1)[1]",
     ],
 )
 def test_a_shape_of_no_elements_that_numpy_cannot_have_is_too_large(text: str) -> None:
