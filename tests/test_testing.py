@@ -103,3 +103,9 @@ def test_tensors_that_require_no_gradient_beside_others_that_do_get_none() -> No
 def test_inputs_that_are_no_dict_are_told_so() -> None:
     with pytest.raises(UsageError, match=r"inputs=\(3, 4\) is no dict of inputs by name"):
         check_function_itself(lambda inputs: inputs, inputs=(3, 4))  # type: ignore[arg-type]
+
+
+def test_arguments_keep_the_order_of_the_call_where_labels_come_first() -> None:
+    ids, table = torch.tensor([[0, 2], [1, 3]]), torch.ones(4, 3, dtype=torch.float64, requires_grad=True)
+    check_function_itself(torch.nn.functional.embedding, ids=ids, table=table, spec="table[ids]")
+    check_function_itself(lambda i, w: w[i], ids=ids, table=(4, 3), spec="table[ids]")

@@ -109,7 +109,8 @@ def result_of_call(call: PythonCall, choices: Mapping[str, Any] | None) -> RunRe
         code = replace(code, given=split.arguments)
         found = _check_without_spec(code, case, own.options.get("device", "cpu"))
     else:
-        code = replace(code, given=split.arguments if split.arguments.objects else None)
+        is_reordered = [*case.inputs, *case.constants] != list(given)  # constants come last in a case
+        code = replace(code, given=split.arguments if split.arguments.objects or is_reordered else None)
         case = with_trials(replace(case, implementations=(code,)))
         found = run(case, **{"allow_code": True, **own.options})
         found = replace(found, cases=tuple(_with_python_snippet(case, one) for one in found.cases))
