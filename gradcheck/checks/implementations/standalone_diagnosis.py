@@ -26,7 +26,9 @@ from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.engines.torch import Torch
 from gradcheck.language.case import Case, Claim, Value
 from gradcheck.language.claim_kind import ClaimKind
+from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.problem import Problem
 from gradcheck.language.trial_draws import without_trials
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ def diagnose_standalone(context: Context, engine: CodeEngine) -> None:
 
 def _judged(context: Context, engine: CodeEngine) -> Iterator[Context]:
     """Yield the context with a better reference than its own, if there is one."""
-    expr = engine.traced_forward(context.points.own.problem)
+    expr = _traced_forward(engine, context.points.own.problem)
     if expr is not None:
         case = replace(context.case, graph={**context.case.graph, engine.entry: Claim.of(expr)})
         specified = _with_reference(context, engine, Torch(engine.device), case)
@@ -56,6 +58,21 @@ def _judged(context: Context, engine: CodeEngine) -> Iterator[Context]:
     if context.engines.reference is engine:
         reference: Engine = _Differences(engine)  # type: ignore[assignment]
         yield _with_reference(context, engine, reference, context.case)
+
+
+def _traced_forward(engine: CodeEngine, problem: Problem) -> Expr | None:
+    """Return the expression that the code's forward computes; None if unknown."""
+    from gradcheck.engines.implementation.differentiable_forward import differentiable_forward
+    from gradcheck.engines.implementation.traced_forward import traced_expression
+
+    code = differentiable_forward(engine.code)
+    if code is None:
+        return None
+    forward = type(engine)(engine.name, engine.entry, code, engine.binding, engine.device)
+    with forward.session(problem.dtype):
+        run = forward.new_run(problem)
+        names = {**run.leaves, **run.constants}
+        return traced_expression(lambda: forward.call_code(names), names)
 
 
 def _with_reference(context: Context, engine: CodeEngine, reference: Engine, case: Case) -> Context:

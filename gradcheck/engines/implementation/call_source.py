@@ -20,7 +20,7 @@ from gradcheck.engines.implementation.foreign_function import other_convention
 from gradcheck.engines.implementation.numpy_pair import NumpyPair
 from gradcheck.engines.implementation.python_references import array_literal, import_lines, with_python_references
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
-from gradcheck.errors import Unsupported
+from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.language.case import Implementation as Named
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Name
@@ -227,6 +227,8 @@ def _numpy(writer: _CallWriter, arguments: list[str]) -> list[str]:
     given = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
     try:
         backward_arguments = pair.backward_arguments_text(given, arguments, (_INCOMING, _FOUND))
+    except GradcheckError:
+        raise
     except USER_EXCEPTIONS:  # its forward raises, which the call shows
         return [called]
     return [called, f"print({backward}({', '.join(backward_arguments)})){_expected_comment_of_all(writer)}"]

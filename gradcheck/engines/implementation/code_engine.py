@@ -26,7 +26,6 @@ from gradcheck.engines.implementation.call_mode import PLAIN_CALL, CallMode, wit
 from gradcheck.engines.implementation.code_error import CodeError, as_code_error, translate_code_errors
 from gradcheck.engines.implementation.code_kinds import Code
 from gradcheck.engines.implementation.code_run import CodeRun
-from gradcheck.engines.implementation.differentiable_forward import differentiable_forward
 from gradcheck.engines.implementation.foreign_arguments import argument_name, bound_foreign, is_taken_apart
 from gradcheck.engines.implementation.global_state import restore_global_state
 from gradcheck.engines.implementation.module_parameters import call_with_parameters
@@ -38,7 +37,6 @@ from gradcheck.engines.implementation.precision_modes import (
 )
 from gradcheck.engines.implementation.random_states import RandomStates
 from gradcheck.engines.implementation.stdout_capture import capture_stdout
-from gradcheck.engines.implementation.traced_forward import traced_expression
 from gradcheck.engines.implementation.uninitialized_memory import UnwrittenIsNan
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, Output
@@ -48,7 +46,6 @@ from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.problem import Problem
 
 
@@ -212,17 +209,6 @@ class CodeEngine(Torch):
             except GradcheckError as error:
                 return error.message
         return ""
-
-    def traced_forward(self, problem: Problem) -> Expr | None:
-        """Return the expression that the code's forward computes; None if unknown."""
-        code = differentiable_forward(self.code)
-        if code is None:
-            return None
-        engine = CodeEngine(self.name, self.entry, code, self.binding, self.device)
-        with engine.session(problem.dtype):
-            run = engine.new_run(problem)
-            names = {**run.leaves, **run.constants}
-            return traced_expression(lambda: engine.call_code(names), names)
 
     def draws_numbers(self, problem: Problem) -> bool:
         """Return whether an evaluation uses a global random generator."""

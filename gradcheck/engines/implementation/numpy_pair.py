@@ -166,8 +166,8 @@ class NumpyPair:
         """Return the backward's arguments as text.
 
         `names` are the variables of the incoming gradient and of the forward's result. Raises Unsupported for a
-        layer, whose state is not written."""
-        if self.owner is not None:
+        layer with parameters, whose values are not written."""
+        if self.bound:
             raise Unsupported("the state of a layer is not written")
         if self.calls.takes_tensors:
             raise Unsupported("a pair on torch's tensors is not written")
