@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from gradcheck.checks.scheduling.run import run
+from gradcheck.testing import check_function
 from tests.engines.implementation.build import with_code
 
 CASE = 'dims: {n: 5, d: 4}\ninputs: {x: "randn(n, d)", s: "uniform(0.5, 2, [d])"}\ngraph: {y: sin(x) * s + relu(x)}'
@@ -50,3 +52,21 @@ def test_what_holds_at_one_point_alone_is_not_told() -> None:
         return right(g, c) * (1.5 + np.sin(1e4 * np.abs(c[0]).sum()))
 
     assert kinds_of(chance) == {"unknown"}
+
+
+class Float32Inside(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return x * torch.tanh(torch.nn.functional.softplus(x))
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        t = torch.nn.functional.softplus(x.float()).tanh().to(x.dtype)
+        return g * (t + x * torch.sigmoid(x) * (1 - t * t))
+
+
+def test_rounding_is_no_factor() -> None:
+    with pytest.raises(AssertionError, match="cause: computed in float32"):
+        check_function(Float32Inside.apply, x=(4, 5), spec="x * tanh(softplus(x))")
