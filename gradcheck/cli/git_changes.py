@@ -1,106 +1,116 @@
-"""`--changed-since REV`: the files that git reports as changed."""
+"""`--changed-since REV`: the cases whose files differ from a commit's.
+
+gradcheck compares the files itself with the commit's tree. git reads only commits and trees: its index, its list of
+ignored files and its filters, which a downloaded `.git` can contain, do not decide what is checked.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from types import MappingProxyType
+from collections.abc import Sequence
 
 from gradcheck.errors import UsageError
-from gradcheck.language.case import Loaded
+from gradcheck.language.case import STDIN, Case, Loaded
 from gradcheck.safe_files import read_regular
 
 #: The configuration of a downloaded `.git` can name commands. These options run none: no hook,
-#: no file monitor, no transport helper, no external diff.
+#: no file monitor, no transport helper.
 _SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.sshCommand=false")
-_ENVIRONMENT = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_PAGER": "cat"}
-_NAMES = ("--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "-z")
-#: Seconds for a call of git, which may block on a named pipe in place of a file such as .gitignore.
+_ENVIRONMENT = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_PAGER": "cat",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+}
+#: Seconds for a call of git, which may block on a named pipe in place of a file.
 _MOST_SECONDS = 60.0
-#: Bytes of an index that are read: those of a repository of millions of files.
-_MOST_BYTES = 2**30
-_SLOW = "it may wait for a named pipe, or search a large core.worktree; see git config --show-origin --list"
+#: The most bytes of a file that is compared; a larger one counts as changed.
+_MOST_BYTES = 2**26
+_SLOW = "it may wait for a named pipe in place of a file of .git"
 _HINT = "a clone that is not whole lacks it: in a workflow, fetch-depth: 0"
+#: The mode of a link in a tree.
+_LINK = "120000"
 
 
 def changed_since(found: Loaded, revision: str, code: Sequence[str]) -> Loaded:
-    """Return the cases of files that changed since the branch left `revision`.
+    """Return the cases of files that differ from where the branch left `revision`.
 
-    New files count; all cases are returned if a file of `code` changed. Raises UsageError if git does not know the
-    revision.
+    A file that the commit lacks counts; so does a case whose code differs. All cases are returned if a file of `code`
+    differs. Raises UsageError if git does not know the revision.
     """
-    changed = _changed(revision)
-    if any(os.path.realpath(file) in changed for file in code):
+    tree = _Tree(revision)
+    if not all(map(tree.has, code)):
         return found
     return Loaded(
-        tuple(case for case in found.cases if os.path.realpath(case.place.file) in changed),
-        tuple(error for error in found.errors if os.path.realpath(error.place.file) in changed),
+        tuple(case for case in found.cases if not all(map(tree.has, _files_of(case)))),
+        tuple(error for error in found.errors if not tree.has(error.place.file)),
     )
 
 
-def _changed(revision: str) -> set[str]:
-    top = Path(os.path.realpath(_git("rev-parse", "--show-toplevel").rstrip("\n")))
-    own = {"GIT_DIR": _git("rev-parse", "--absolute-git-dir").rstrip("\n"), "GIT_WORK_TREE": str(top)}
-    commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", about=revision)
-    since = _git("merge-base", commit.strip(), "HEAD", about=revision).strip()
-    # `core.worktree` may lead to a folder with a .git of its own: git would find other filters there than are listed.
-    with _copied_index(own) as index:
-        safe = own | index | _without_filters(own)
-        differ = _git("-C", str(top), "diff", *_NAMES, since, "--", variables=safe)
-        new = _git("-C", str(top), "ls-files", "--others", "--exclude-standard", "-z", variables=safe)
-    return {os.path.realpath(top / name) for text in (differ, new) for name in text.split("\0") if name}
+def _files_of(case: Case) -> list[str]:
+    """Return the case's file, and the files of code that it names."""
+    files = [case.place.file]
+    for one in case.implementations:
+        folder = os.path.dirname(one.place.file)
+        where = (reference.rpartition(":")[0] for reference in (one.call, one.backward))
+        files += [os.path.join(folder, file) for file in where if file.endswith(".py")]
+    return files
 
 
-@contextmanager
-def _copied_index(own: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Return variables with which git reads a copy of the index.
+class _Tree:
+    """The files of the commit at which the branch left a revision."""
 
-    `git diff` refreshes an index in which files have another time only, also one that a link, or a `.git` that is a
-    file, leads to. The copy has the time of the index, by which git knows what may have changed since, and is locked.
-    Raises UsageError where the index cannot be read.
-    """
-    file = _git("rev-parse", "--git-path", "index", variables=own).rstrip("\n")
-    with tempfile.TemporaryDirectory(prefix="gradcheck-") as folder:
-        copy = Path(folder, "index")
-        copy.with_name("index.lock").touch()
+    def __init__(self, revision: str) -> None:
+        self.top = os.path.realpath(_git("rev-parse", "--show-toplevel").rstrip("\n"))
+        commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", about=revision)
+        since = _git("merge-base", commit.strip(), "HEAD", about=revision).strip()
+        entries = _git("ls-tree", "-r", "-z", "--full-tree", since).split("\0")
+        #: Mode and hash by path.
+        self._entries: dict[str, tuple[str, str]] = {}
+        for entry in filter(None, entries):
+            about, _, path = entry.partition("\t")
+            mode, _, digest = about.split(" ")
+            self._entries[path] = mode, digest
+        self._known: dict[str, bool] = {}
+
+    def has(self, file: str) -> bool:
+        """Return whether the commit has this file with the same content."""
+        if file not in self._known:
+            self._known[file] = self._has(file)
+        return self._known[file]
+
+    def _has(self, file: str) -> bool:
+        if file == STDIN:
+            return False
+        folder, name = os.path.split(file)
+        path = os.path.join(os.path.realpath(folder), name)
+        mode, digest = self._entries.get(os.path.relpath(path, self.top).replace(os.sep, "/"), ("", ""))
         try:
-            known = os.stat(file)
-            copy.write_bytes(read_regular(file, _MOST_BYTES))
-            os.utime(copy, ns=(known.st_atime_ns, known.st_mtime_ns))
-        except FileNotFoundError:
-            pass  # a repository into which nothing was added yet
-        except OSError as error:
-            raise UsageError(f"--changed-since: cannot read the index '{file}': {error.strerror}") from error
-        yield {"GIT_INDEX_FILE": os.fspath(copy)}
+            if os.path.islink(path) and mode == _LINK:
+                target = os.path.join(os.path.dirname(path), os.readlink(path))
+                return _is_blob(digest, os.fsencode(os.readlink(path))) and self._has(target)
+            if os.path.islink(path) or mode == _LINK:
+                return False
+            data = read_regular(path, _MOST_BYTES)
+        except (OSError, ValueError, RecursionError):
+            return False
+        # git may have changed the ends of lines, which change no case
+        return _is_blob(digest, data) or _is_blob(digest, data.replace(b"\r\n", b"\n"))
 
 
-def _without_filters(own: Mapping[str, str]) -> dict[str, str]:
-    """Return variables with which git runs no filter of this repository."""
-    asked = ("config", "--name-only", "-z", "--get-regexp", r"^filter\.")
-    names = _git(*asked, codes=(0, 1), variables=own).split("\0")
-    settings: dict[str, str] = {}
-    for name in sorted({name.rpartition(".")[0] for name in names if name}):
-        settings |= dict.fromkeys((f"{name}.clean", f"{name}.smudge", f"{name}.process"), "")
-        settings[f"{name}.required"] = "false"
-    found = {"GIT_CONFIG_COUNT": str(len(settings))}
-    for number, (name, value) in enumerate(settings.items()):
-        found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-    return found
+def _is_blob(digest: str, data: bytes) -> bool:
+    """Return whether git's hash of a file with this content is `digest`."""
+    kind = hashlib.sha256 if len(digest) == 64 else hashlib.sha1
+    return kind(b"blob %d\0" % len(data) + data).hexdigest() == digest
 
 
-def _git(
-    *words: str,
-    about: str | None = None,
-    codes: tuple[int, ...] = (0,),
-    variables: Mapping[str, str] = MappingProxyType({}),
-) -> str:
+def _git(*words: str, about: str | None = None) -> str:
     """Return git's output; no command of a repository's configuration runs."""
-    environment = {**os.environ, **_ENVIRONMENT, **variables}
+    environment = {**os.environ, **_ENVIRONMENT}
     command, nothing = [_program(), *_SAFE, *words], subprocess.DEVNULL
     try:
         done = subprocess.run(
@@ -109,10 +119,9 @@ def _git(
     except OSError as error:
         raise UsageError("--changed-since asks git, which cannot be run", hint=str(error.strerror)) from error
     except subprocess.TimeoutExpired as error:
-        asked = words[2] if words[0] == "-C" else words[0]
-        message = f"--changed-since: 'git {asked}' has not ended after {_MOST_SECONDS:g} seconds"
+        message = f"--changed-since: 'git {words[0]}' has not ended after {_MOST_SECONDS:g} seconds"
         raise UsageError(message, hint=_SLOW) from error
-    if done.returncode not in codes:
+    if done.returncode:
         said = os.fsdecode(done.stderr).strip().splitlines()
         if about is not None:
             raise UsageError(f"git knows no commit '{about}' that this branch comes from", hint=_HINT)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -143,6 +145,67 @@ def test_the_index_of_another_repository_is_not_written(repository: Path, gradch
     assert (theirs.stat().st_ino, theirs.read_bytes()) == before
 
 
+@pytest.mark.parametrize("bit", ["--skip-worktree", "--assume-unchanged"])
+def test_the_index_does_not_say_what_has_changed(repository: Path, gradcheck: Any, bit: str) -> None:
+    git("update-index", bit, "sub/cases/old.yaml")
+    (repository / "sub" / "cases" / "old.yaml").write_text(CASE.format(name="changed"))
+    assert listed(gradcheck, "--changed-since", "HEAD") == ["changed"]
+
+
+@pytest.mark.parametrize("place", [".gitignore", ".git/info/exclude"])
+def test_ignored_files_are_new_too(repository: Path, gradcheck: Any, place: str) -> None:
+    (repository / place).write_text("new.yaml\n")
+    (repository / "sub" / "cases" / "new.yaml").write_text(CASE.format(name="new"))
+    assert listed(gradcheck, "--changed-since", "HEAD") == ["new"]
+
+
+def test_links_change_with_their_targets_and_with_what_these_hold(repository: Path, gradcheck: Any) -> None:
+    link, other = (repository / "sub" / "cases" / name for name in ("link.yaml", "other.yaml"))
+    link.symlink_to("old.yaml")
+    git("add", ".")
+    git("commit", "-m", "a link")
+    assert listed(gradcheck, "--changed-since", "HEAD") == []
+    link.unlink()
+    link.symlink_to("other.yaml")
+    assert listed(gradcheck, "--changed-since", "HEAD") == ["other"]
+    git("commit", "-am", "another target")
+    other.write_text(CASE.format(name="changed"))
+    assert listed(gradcheck, "--changed-since", "HEAD") == ["changed", "changed"]
+    other.unlink()
+    other.symlink_to("other.yaml")
+    assert gradcheck("run", "sub", "--changed-since", "HEAD").code == 2
+
+
+def test_files_outside_of_the_repository_and_the_standard_input_are_not_left_out(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside = tmp_path_factory.mktemp("outside") / "far.yaml"
+    outside.write_text(CASE.format(name="far"))
+    assert listed(gradcheck, str(outside), "--changed-since", "HEAD") == ["far"]
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=BytesIO(CASE.format(name="piped").encode())))
+    assert listed(gradcheck, "-", "--changed-since", "HEAD") == ["piped"]
+    assert gradcheck("run", "sub", "nowhere.yaml", "--changed-since", "HEAD").code == 2
+
+
+def test_a_case_changes_with_the_code_that_it_names(repository: Path, gradcheck: Any) -> None:
+    code = repository / "sub" / "cases" / "code.py"
+    code.write_text("import torch\n\ndef double(x):\n    return x + x\n")
+    text = CASE.format(name="code") + "implementations: {y: 'code.py:double'}\n"
+    (repository / "sub" / "cases" / "code.yaml").write_text(text)
+    git("add", ".")
+    git("commit", "-m", "code")
+    words = ("--changed-since", "HEAD", "--allow-code")
+    assert listed(gradcheck, *words) == []
+    code.write_text(code.read_text() + "\n")
+    assert listed(gradcheck, *words) == ["code"]
+
+
+def test_ends_of_lines_are_no_change(repository: Path, gradcheck: Any) -> None:
+    old = repository / "sub" / "cases" / "old.yaml"
+    old.write_bytes(old.read_bytes().replace(b"\n", b"\r\n"))
+    assert listed(gradcheck, "--changed-since", "HEAD") == []
+
+
 def test_a_linked_work_tree_has_its_own_changes(
     repository: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,14 +216,21 @@ def test_a_linked_work_tree_has_its_own_changes(
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-@pytest.mark.parametrize("place", [".gitignore", ".gitattributes", ".git/HEAD", ".git/info/exclude", "excludes"])
-def test_git_that_waits_for_a_pipe_is_ended(
-    repository: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch, place: str
+@pytest.mark.parametrize("place", [".gitignore", ".gitattributes", ".git/info/exclude", ".git/index"])
+def test_git_reads_no_pipe_in_place_of_a_file_that_decides_nothing(
+    repository: Path, gradcheck: Any, place: str
 ) -> None:
-    monkeypatch.setattr("gradcheck.cli.git_changes._MOST_SECONDS", 2.0)
-    git("config", "core.excludesFile", str(repository / "excludes"))
     (repository / place).unlink(missing_ok=True)
     os.mkfifo(repository / place)
+    (repository / "sub" / "cases" / "old.yaml").write_text(CASE.format(name="changed"))
+    assert listed(gradcheck, "--changed-since", "HEAD") == ["changed"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_git_that_waits_for_a_pipe_is_ended(repository: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradcheck.cli.git_changes._MOST_SECONDS", 2.0)
+    (repository / ".git" / "HEAD").unlink()
+    os.mkfifo(repository / ".git" / "HEAD")
     outcome = gradcheck("run", "sub", "--changed-since", "HEAD")
     assert outcome.code == 2
     assert "has not ended after 2 seconds; it may wait for a named pipe" in outcome.err
