@@ -15,7 +15,7 @@ from gradcheck.checks.baseline import Baseline
 from gradcheck.checks.isolation.time_limit import today
 from gradcheck.checks.result import CaseResult
 from gradcheck.engines.base import Engine
-from gradcheck.engines.resolve import resolve_engine
+from gradcheck.engines.resolve import InstalledSpec, resolve_engine
 from gradcheck.errors import UsageError
 from gradcheck.language.case import STDIN, Case, StatedTolerance
 
@@ -94,6 +94,7 @@ class Options:
     baseline: Baseline | None = None  # known failures, and agreements for drift
     fail_on_drift: bool = False
     overrides: tuple[Override, ...] = ()  # the last that applies wins
+    isolated: bool = False  # whether the command that reproduces a case reads no configuration file
     today: str = field(default_factory=today)
     cache: Cache | None = None  # results that need not be computed again
     #: Options with overrides applied, by their places: validating them again takes as long as comparing a few tensors.
@@ -185,7 +186,8 @@ class Options:
 
     def _words(self) -> list[str]:
         """Return the options that differ from the defaults, as typed."""
-        words: list[str] = []
+        names = (*self.engines, self.reference)
+        words = ["--isolated"] if self.isolated or any(isinstance(one, InstalledSpec) for one in names) else []
         if list(self.engines) != ["core"]:
             words += [f"--engine {_word(chosen)}" for chosen in self.engines]
         if self.reference != "torch":
@@ -196,14 +198,14 @@ class Options:
         words += [f"--mode {self.mode}"] if self.mode != "reverse" else []
         words += [f"--order {self.order}"] if self.order != 1 else []
         words += ["--allow-code"] if self.allow_code else []
-        words += [f"--device {self.device}"] if self.device != "cpu" else []
+        words += [f"--device {_word(self.device)}"] if self.device != "cpu" else []
         return words
 
 
 def _word(chosen: str | Engine) -> str:
     if isinstance(chosen, str):
         return chosen if chosen.isidentifier() else quoted(chosen)
-    return chosen.name
+    return chosen.name if chosen.name.isidentifier() else quoted(chosen.name)
 
 
 def quoted(text: str) -> str:

@@ -37,6 +37,8 @@ OVERRIDABLE = (
 )
 _PREFIX = "GRADCHECK_"
 _ISOLATED = "GRADCHECK_ISOLATED"
+#: The parameters that name code.
+_CODE = ("engines", "reference", "executor")
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 #: The key of overrides in a file, and of the configuration in a context.
 _OVERRIDES = "overrides"
@@ -69,6 +71,23 @@ class Configuration:
 
     settings: Mapping[str, Setting] = field(default_factory=dict)
     overrides: tuple[tuple[tuple[str, ...], Mapping[str, Setting]], ...] = ()
+    isolated: bool = False
+
+    def trusted(self, name: str, value: Any, is_of_settings: bool = True) -> Any:
+        """Return engines or an executor as they may be looked for.
+
+        From the environment, or isolated, `MODULE:NAME` is an installed package: a folder can have a module of its
+        name.
+        """
+        setting = self.settings.get(name)
+        of_environment = is_of_settings and setting is not None and not setting.is_of_file
+        if name not in _CODE or not (self.isolated or of_environment):
+            return value
+        from gradcheck.engines.resolve import InstalledSpec
+
+        if isinstance(value, str):
+            return InstalledSpec(value)
+        return tuple(map(InstalledSpec, value)) if value else value
 
 
 class ConfiguredCommand(click.Command):
@@ -112,9 +131,10 @@ def current_configuration() -> Configuration:
 
 def load_configuration(start: Path | None = None, *, isolated: bool = False) -> Configuration:
     """Return a folder's configuration; isolated, the environment's alone."""
-    file = None if isolated or is_isolated() else _find_settings_file(start or Path.cwd())
+    isolated = isolated or is_isolated()
+    file = None if isolated else _find_settings_file(start or Path.cwd())
     found = file.read() if file is not None else Configuration()
-    return Configuration({**found.settings, **_environment()}, found.overrides)
+    return Configuration({**found.settings, **_environment()}, found.overrides, isolated)
 
 
 # The environment ---------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from gradcheck.cli import options
-from gradcheck.cli.config import ConfiguredCommand
+from gradcheck.cli.config import ConfiguredCommand, current_configuration
 from gradcheck.cli.output import is_terminal, stdout, terminal_width, write_stdout
 from gradcheck.cli.supervisor import supervise
 from gradcheck.reports import Look
@@ -37,7 +37,7 @@ def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: 
     from gradcheck.engines.torch import Torch
     from gradcheck.reports.commands import conformance_report as report
 
-    chosen = engine_of(engine)
+    chosen = engine_of(current_configuration().trusted("engines", engine, is_of_settings=False))
     cases = list(paths or filter(os.path.exists, options.DEFAULT_PATHS)) or None
     found = conform(chosen, cases, ops=ops, timeout=timeout, dtype=how["dtype"], beside=(Core(), Torch()))
     look = Look(width=terminal_width() if is_terminal(stdout()) else 100, verbosity=min(1, verbose))

@@ -18,11 +18,11 @@ def project_options(folder: Path | None = None, *, known: Configuration | None =
     """Return a folder's configured options; `choices` win."""
     known = load_configuration(folder) if known is None else known
     names = {field.name for field in fields(Options) if field.init} - set(_NOT_HERE)
-    chosen = {name: one.value for name, one in known.settings.items() if name in names}
+    chosen = {name: known.trusted(name, one.value) for name, one in known.settings.items() if name in names}
     if "baseline" in chosen:
         chosen["baseline"] = read_baseline(chosen["baseline"], update=False)
     overrides = tuple(
         Override(patterns, {name: one.value for name, one in settings.items() if name not in choices})
         for patterns, settings in known.overrides
     )
-    return Options(**{"overrides": overrides, **chosen, **choices})
+    return Options(**{"overrides": overrides, "isolated": known.isolated, **chosen, **choices})

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from gradcheck.cache.cache_folder import FOLDER, link_warning
 from gradcheck.cli import options
-from gradcheck.cli.config import ConfiguredCommand, overrides_of
+from gradcheck.cli.config import ConfiguredCommand, current_configuration, overrides_of
 from gradcheck.cli.fast_exit import allow_immediate_exit
 from gradcheck.cli.group import USAGE, run_command
 from gradcheck.cli.output import Outputs, is_terminal, write_smallest_case, write_stderr, write_stdout
@@ -45,6 +46,7 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     """
     if refused := link_warning():
         write_stderr(f"gradcheck: {refused}")
+    _trust_installed_packages(chosen)
     chosen["overrides"] = _overrides()
     if supervise(again=_may_run_again(paths, chosen)):
         chosen |= {"in_workers": True, "shrink": False}
@@ -69,6 +71,15 @@ def _may_run_again(paths: tuple[str, ...], chosen: dict[str, Any]) -> bool:
     from gradcheck.language.case import STDIN
 
     return chosen["output_format"] != "json-lines" and not chosen["coverage"] and STDIN not in paths
+
+
+def _trust_installed_packages(chosen: dict[str, Any]) -> None:
+    """Mark code that the environment names, or that an isolated run names."""
+    known, context = current_configuration(), click.get_current_context()
+    chosen["isolated"] = known.isolated
+    for name in ("engines", "reference", "executor"):
+        typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        chosen[name] = known.trusted(name, chosen[name], is_of_settings=not typed)
 
 
 def _check_paths(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:

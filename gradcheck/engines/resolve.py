@@ -36,6 +36,12 @@ NUMBA_FORK_SAFE = ("NUMBA_THREADING_LAYER", "forksafe")
 ENTRY_POINT_GROUP = "gradcheck.engines"
 
 
+class InstalledSpec(str):
+    """`MODULE:NAME` that means an installed package, never the working directory."""
+
+    __slots__ = ()
+
+
 def resolve_engine(name: str) -> Engine:
     """Return the engine of a name or reference. Raises UsageError."""
     known = import_stubs.stub_facts()
@@ -55,7 +61,7 @@ def _resolve(name: str) -> Engine:
             raise UsageError(message, hint=entry.install_hint) from error
         return found
     if ":" in name:
-        return engine_from_spec(name)
+        return engine_from_spec(name, installed=isinstance(name, InstalledSpec))
     if name.endswith(".py"):
         there = _name_hint("", _import_user_code(name, lambda: module_of_file(name)))
         raise UsageError(f"{name} is a file, no engine", hint=f"write {name}:CLASS{there and f'; {there}'}")

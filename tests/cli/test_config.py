@@ -275,3 +275,45 @@ def test_a_key_of_very_many_parts_is_refused(folder: Path, key: str) -> None:
     with pytest.raises(UsageError) as raised:
         load_configuration()
     assert str(raised.value) == "pyproject.toml:2:1: a key of more than 100 parts, which cannot be read"
+
+
+_PLANTED = "open('ran', 'w').close()\nfrom gradcheck.engines.core import Core as Tensor\n"
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"GRADCHECK_ENGINE": "planted:Tensor"}, ()),
+        ({"GRADCHECK_ENGINE": "planted:Tensor"}, ("--isolated",)),
+        ({"GRADCHECK_REFERENCE": "planted:Tensor"}, ()),
+        ({"GRADCHECK_EXECUTOR": "planted:Tensor"}, ()),
+        ({}, ("--isolated", "--engine", "planted:Tensor")),
+        ({}, ("--isolated", "--executor", "planted:Tensor")),
+    ],
+)
+def test_a_module_of_the_folder_is_not_the_package_that_the_environment_names(
+    cases: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], words: tuple[str, ...]
+) -> None:
+    Path("planted.py").write_text(_PLANTED)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    outcome = gradcheck("run", "-j2" if "executor" in str((variables, words)).lower() else "-q", *words)
+    assert outcome.code == 2
+    assert "No module named 'planted'" in outcome.err
+    assert not Path("ran").exists()
+
+
+def test_conform_takes_no_module_of_an_isolated_folder(folder: Path, gradcheck: Any) -> None:
+    Path("planted.py").write_text(_PLANTED)
+    assert "No module named 'planted'" in gradcheck("conform", "--isolated", "planted:Tensor").err
+    assert not Path("ran").exists()
+
+
+def test_the_command_that_reproduces_an_isolated_run_is_isolated(
+    wrong: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it, the command that is pasted would run what the folder's configuration names."""
+    assert "--isolated" not in gradcheck("run", "-q").out
+    assert "::a wrong derivation' --seed 0 --isolated\n" in gradcheck("run", "-q", "--isolated").out
+    monkeypatch.setenv("GRADCHECK_ISOLATED", "1")
+    assert "::a wrong derivation' --seed 0 --isolated\n" in gradcheck("run", "-q").out

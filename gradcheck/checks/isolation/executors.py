@@ -8,6 +8,7 @@ from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
+from gradcheck.engines.resolve import InstalledSpec
 from gradcheck.engines.user_modules import module_of_name
 from gradcheck.errors import UsageError, exception_text
 
@@ -22,7 +23,7 @@ def executor_factory(spec: str) -> Callable[[], Executor]:
     if not where or not attribute:
         raise UsageError(f"'{spec}' names no executor", hint="write MODULE:FACTORY or dask://HOST:PORT")
     try:
-        found: Any = module_of_name(where, Path.cwd())
+        found: Any = module_of_name(where, None if isinstance(spec, InstalledSpec) else Path.cwd())
         for part in attribute.split("."):
             found = getattr(found, part)
     except Exception as error:
