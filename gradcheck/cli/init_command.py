@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -38,7 +39,7 @@ def command(case: Path | None) -> None:
     if not _create_file(case, _first_case_text(case)):
         raise UsageError(f"'{case}' is there already", hint="name another file")
     _print(f"wrote {case.as_posix()}")
-    _print(f"try it: gradcheck run {case.as_posix()}")
+    _print(f"try it: gradcheck run {quote(_not_an_option(case.as_posix()))}")
 
 
 def _write_project_files() -> None:
@@ -98,7 +99,11 @@ def _repository() -> tuple[Path, str]:
 def _first_case_text(path: Path) -> str:
     from gradcheck.reports.commands.scaffold import first_case
 
-    return first_case(path.as_posix(), path.stem.replace("_", " ").replace("-", " "))
+    return first_case(_not_an_option(path.as_posix()), path.stem.replace("_", " ").replace("-", " "))
+
+
+def _not_an_option(path: str) -> str:
+    return f"./{path}" if path.startswith("-") else path
 
 
 def _schema() -> str:

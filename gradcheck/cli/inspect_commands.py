@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,6 +31,7 @@ _MOST_PARTS = 400
 @options.format_option("text", "yaml", "latex", purpose="For reading, for pasting into a case, for a paper.")
 @click.option("--expand", is_flag=True, help="Closed formulas, without the gradients of intermediates.")
 @options.SEED
+@options.TIMEOUT
 @options.MEMORY
 @options.UNREAD_VERBOSE
 def explain(
@@ -39,7 +40,7 @@ def explain(
     tags: tuple[str, ...],
     format: str,
     expand: bool,
-    **further: int | None,
+    **further: Any,
 ) -> int:
     """Explain cases: the graph, its values, and each gradient as a formula.
 
@@ -50,6 +51,7 @@ def explain(
     from gradcheck.checks.derivation import explain as derive
     from gradcheck.checks.implementations.implementation_case import case_as_run
     from gradcheck.checks.isolation.memory_limit import memory_limit
+    from gradcheck.checks.isolation.time_limit import OutOfTime, deadline
     from gradcheck.cli.select import print_errors, select
     from gradcheck.reports.commands.explanation import render
 
@@ -57,11 +59,13 @@ def explain(
     errors, gap = list(selection.errors), ""
     for case in selection.cases:
         try:
-            with memory_limit(further["memory"]):
+            with deadline(further["timeout"]), memory_limit(further["memory"]):
                 asked = case_as_run(case, further["seed"])
                 text = render(derive(asked, further["seed"], expand=expand or None), format, terminal_width())
         except InvalidCase as error:
             errors.append(error)
+        except OutOfTime as error:
+            errors.append(InvalidCase(f"not explained after {error.seconds:g} seconds", place=case.place))
         except Exception as error:
             errors.append(crash_at(error, case.place, "explaining this case"))
         else:

@@ -136,3 +136,16 @@ def test_a_file_whose_name_is_no_text(folder: Path, gradcheck: Any) -> None:
     outcome = gradcheck("init", os.fsdecode(b"\xff.yaml"))
     assert (outcome.code, outcome.err) == (0, "")
     assert gradcheck("run", os.fsdecode(b"\xff.yaml")).code == 0
+
+
+def test_a_folder_is_no_expression_of_the_workflow_and_no_command(folder: Path, gradcheck: Any) -> None:
+    below = folder / "${{ github.token }}"
+    (folder / ".git").mkdir()
+    below.mkdir()
+    os.chdir(below)
+    gradcheck("init")
+    text = (folder / ".github" / "workflows" / "gradcheck.yml").read_text()
+    assert "working-directory: \"${{ '${{' }} github.token }}\"" in text
+    assert gradcheck("init", "$(touch ran).yaml").out.endswith("try it: gradcheck run '$(touch ran).yaml'\n")
+    assert "gradcheck run '$(touch ran).yaml' " in Path("$(touch ran).yaml").read_text()
+    assert gradcheck("init", "--", "-x.yaml").out.endswith("try it: gradcheck run ./-x.yaml\n")

@@ -162,3 +162,9 @@ def test_drawing_loads_neither_torch_nor_jinja2(cases: Path) -> None:
         env=os.environ | {"PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_explain_ends_at_its_time_limit(cases: Path, gradcheck: Gradcheck) -> None:
+    outcome = gradcheck("explain", "cases", "--timeout", "1e-6")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.count("not explained after 1e-06 seconds") == 2

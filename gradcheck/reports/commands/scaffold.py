@@ -9,6 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from shlex import quote
+
+from gradcheck.reports.safe_text import plain
 
 WORKFLOW, HOOKS = ".github/workflows/gradcheck.yml", ".pre-commit-config.yaml"
 EDITOR, SCHEMA = ".vscode/settings.json", ".vscode/gradcheck.schema.json"
@@ -44,12 +47,13 @@ wrong_formulas:                   # and what is easily got wrong: it must be ref
 
 def first_case(file: str, name: str) -> str:
     """Return the text of the first case, for a file of this name."""
-    return _FIRST_CASE.format(file=file, name=name)
+    return _FIRST_CASE.format(file=quote(plain(file)), name=json.dumps(name) if plain(name) != name else name)
 
 
 def github_workflow(below: str) -> str:
     """Return a workflow that checks cases at every push."""
-    where = f"    defaults: {{run: {{working-directory: {json.dumps(below.rstrip('/'))}}}}}\n" if below else ""
+    folder = json.dumps(below.rstrip("/").replace("${{", "${{ '${{' }}"))  # else GitHub computes it
+    where = f"    defaults: {{run: {{working-directory: {folder}}}}}\n" if below else ""
     return f"""\
 name: gradients
 on: [push, pull_request]

@@ -17,6 +17,8 @@ from gradcheck.reports.summary import slowest_lines, summary, unsupported_lines
 _LISTED, _IN_FULL = 200, 20
 #: The most characters of a case in full, and of a sentence.
 _MOST, _SENTENCE = 20_000, 600
+#: Mentions and bare addresses, which GitHub links even where they are escaped; a comment inside parts them.
+_LINKS = re.compile(r"(?<=@)(?=\w)|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
 
 
@@ -48,17 +50,20 @@ def _in_full(case: CaseResult) -> list[str]:
     text = "\n".join(line.plain.rstrip() for line in failed_case_lines(case, Look(width=100)))
     text = text if len(text) <= _MOST else f"{text[:_MOST]}\n…"
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-    shown = escape(plain(case.name or case.file))  # no Markdown is parsed up to the next empty line
+    shown = _LINKS.sub(
+        "<!-- -->", escape(plain(case.name or case.file))
+    )  # no Markdown is parsed up to the next empty line
     return ["<details>", f"<summary>{shown}</summary>", "", f"{fence}text", text, fence, "", "</details>", ""]
 
 
 def _text(text: str) -> str:
-    return (
+    escaped = (
         _MARKUP.sub(r"\\\1", plain(truncate(text, _SENTENCE)))
         .replace(r"\&", "&amp;")
         .replace(r"\<", "&lt;")
         .replace(r"\>", "&gt;")
     )
+    return _LINKS.sub("<!-- -->", escaped)
 
 
 def _code(text: str) -> str:

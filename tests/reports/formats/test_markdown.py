@@ -51,3 +51,12 @@ def test_very_many_failures_are_cut(run: Any, case: Any, error: Any) -> None:
     assert text.count("<details>") == 20
     assert "| | 100 more cases | | |" in text
     assert len(text.encode()) < 1_048_576
+
+
+def test_names_mention_nobody_and_link_nowhere(run: Any, case: Any, error: Any) -> None:
+    """GitHub links mentions and addresses in the text that it shows, even where they were escaped."""
+    name = "@everyone a@b.c https://a.example www.a.example"
+    page = render(run(case(name, "crashed", errors=(error("crash", name),))), "markdown", Look())
+    shown = re.sub(r"```+text.*?```+", "", page, flags=re.DOTALL)
+    assert "everyone" in shown
+    assert not re.search(r"@\w|://|www\.|www\\\.", shown)
