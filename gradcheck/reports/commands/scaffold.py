@@ -47,7 +47,7 @@ wrong_formulas:                   # and what is easily got wrong: it must be ref
 
 def first_case(file: str, name: str) -> str:
     """Return the text of the first case, for a file of this name."""
-    return _FIRST_CASE.format(file=quote(plain(file)), name=json.dumps(name) if plain(name) != name else name)
+    return _FIRST_CASE.format(file=quote(plain(file)), name=plain(name))
 
 
 def github_workflow(below: str) -> str:

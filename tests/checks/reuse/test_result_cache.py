@@ -251,6 +251,7 @@ ANOTHER_CHOICE: dict[str, Any] = {
     "explained": False,
     "corrected": False,
     "device": "cpu:0",
+    "isolated": True,
 }
 
 
