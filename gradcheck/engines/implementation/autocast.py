@@ -5,7 +5,6 @@ It computes in the precision of autocast, whatever it is given, and is judged in
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +16,6 @@ from gradcheck.language.problem import Problem
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
-
-
-def autocast(dtype: str, device: torch.device | None) -> AbstractContextManager[Any]:
-    """Return torch's autocast to a dtype on a device, the CPU by default."""
-    if not dtype:
-        return nullcontext()
-    return torch.autocast("cpu" if device is None else device.type, getattr(torch, dtype))
 
 
 class AutocastProbe(TorchFunctionMode):

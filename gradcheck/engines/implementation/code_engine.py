@@ -14,7 +14,6 @@ from gradcheck.engines.base import Evaluation, as_tensor_error
 from gradcheck.engines.define_by_run import Gradients, SecondOrder
 from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.implementation import foreign_function
-from gradcheck.engines.implementation.autocast import autocast
 from gradcheck.engines.implementation.backward_interception import intercept_backward
 from gradcheck.engines.implementation.binding import Binding
 from gradcheck.engines.implementation.call_arguments import (
@@ -32,6 +31,7 @@ from gradcheck.engines.implementation.module_parameters import call_with_paramet
 from gradcheck.engines.implementation.precision_modes import (
     PrecisionProbe,
     StochasticRounding,
+    autocast,
     has_same_bits,
     significand_bits,
 )

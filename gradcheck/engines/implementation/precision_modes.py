@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -23,6 +24,13 @@ def significand_bits(dtype: torch.dtype) -> int:
 def has_same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Return whether two tensors are equal, NaNs included."""
     return torch.equal(one, other) or torch.equal(torch.nan_to_num(one), torch.nan_to_num(other))
+
+
+def autocast(dtype: str, device: torch.device | None) -> AbstractContextManager[Any]:
+    """Return torch's autocast to a dtype on a device, the CPU by default."""
+    if not dtype:
+        return nullcontext()
+    return torch.autocast("cpu" if device is None else device.type, getattr(torch, dtype))
 
 
 class WatchingMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
