@@ -37,7 +37,7 @@ _LINK = "120000"
 
 
 def changed_since(found: Loaded, revision: str, code: Sequence[str]) -> Loaded:
-    """Return the cases of files that differ from where the branch left `revision`.
+    """Return the cases of files that changed since the branch left `revision`.
 
     A file that the commit lacks counts; so does a case whose code differs. All cases are returned if a file of `code`
     differs. Raises UsageError if git does not know the revision.

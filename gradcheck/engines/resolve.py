@@ -37,7 +37,7 @@ ENTRY_POINT_GROUP = "gradcheck.engines"
 
 
 class InstalledSpec(str):
-    """`MODULE:NAME` that means an installed package, never the working directory."""
+    """`MODULE:NAME` in an installed package, never in the working directory."""
 
     __slots__ = ()
 

@@ -223,7 +223,7 @@ run_backward: Any = getattr(getattr(torch.autograd.Variable, "_execution_engine"
 def gradients_at(
     leaves: Sequence[torch.Tensor], roots: Sequence[torch.Tensor], gradients: Sequence[torch.Tensor | None]
 ) -> Sequence[torch.Tensor | None]:
-    """Return the gradients of leaves, which accumulate nothing; keep the graph."""
+    """Return gradients of leaves, without accumulation; keep the graph."""
     if not runs_directly(roots, gradients):
         return torch.autograd.grad(roots, leaves, gradients, retain_graph=True, allow_unused=True)
     given = tuple(roots), tuple(gradients), True, False, tuple(leaves)

@@ -17,7 +17,7 @@ _FEW_DIGITS = 256
 
 
 def significand_bits(dtype: torch.dtype) -> int:
-    """Return the precision of a dtype; that of doubles if it is no floating one."""
+    """Return the precision of a dtype, by default that of doubles."""
     return SIGNIFICAND_BITS.get(dtype, SIGNIFICAND_BITS[torch.float64])
 
 

@@ -55,7 +55,7 @@ def _written_extent(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> in
     except ArgumentError:  # the op itself says so
         return 0
     written = [bound[place] if isinstance(bound[place], (list, tuple)) else (bound[place],) for place in places]
-    sizes = [max(abs(size), 1) for given in written for size in given if type(size) is int]
+    sizes = [max(size, 1) for given in written for size in given if type(size) is int]
     return max(sizes, default=0) if op.name in _PADDING else math.prod(sizes)
 
 

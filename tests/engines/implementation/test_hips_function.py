@@ -45,7 +45,7 @@ def test_each_argument_has_a_pass_of_its_own() -> None:
 
     from gradcheck.engines.implementation.hips_function import HipsFunction
 
-    product = primitive(np.multiply)
+    product = primitive(lambda x, w: x * w)
     defvjp(product, lambda result, x, w: lambda g: g * w + 0j, lambda result, x, w: lambda g: g * x + 0j)
     _, _, pull = HipsFunction(product)([np.full(2, 3.0), np.full(2, 5.0)], [True, True])
     assert [np.real(g).tolist() for g in pull([np.ones(2)]) if g is not None] == [[5, 5], [3, 3]]
