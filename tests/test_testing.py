@@ -100,12 +100,10 @@ def test_tensors_that_require_no_gradient_beside_others_that_do_get_none() -> No
         gradcheck(functions.DropsW.apply, (x.detach(), w))
 
 
-def test_inputs_that_are_no_dict_are_told_so() -> None:
-    with pytest.raises(UsageError, match=r"inputs=\(3, 4\) is no dict of inputs by name"):
-        check_function_itself(lambda inputs: inputs, inputs=(3, 4))  # type: ignore[arg-type]
-
-
-def test_arguments_keep_the_order_of_the_call_where_labels_come_first() -> None:
-    ids, table = torch.tensor([[0, 2], [1, 3]]), torch.ones(4, 3, dtype=torch.float64, requires_grad=True)
-    check_function_itself(torch.nn.functional.embedding, ids=ids, table=table, spec="table[ids]")
-    check_function_itself(lambda i, w: w[i], ids=ids, table=(4, 3), spec="table[ids]")
+def test_a_parameter_may_be_called_inputs() -> None:
+    """Then `inputs` is no dict of inputs by name, unless the parameter takes one."""
+    wrong = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
+    for given in ((2, 3), wrong):
+        check_function_itself(lambda inputs: inputs.sin(), inputs=given)
+        with pytest.raises(AssertionError, match="gradient of inputs"):
+            check_function_itself(functions.WrongSign.apply, inputs=given, spec="tanh(inputs)")

@@ -43,7 +43,7 @@ def check_function(
     backward: Callable[..., Any] | None = None,
     *,
     spec: str | None = None,
-    inputs: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | Any = None,
     choices: Mapping[str, Any] | None = None,
     **named: Any,
 ) -> RunResult:
@@ -65,10 +65,8 @@ def check_function(
 
     Raises AssertionError with the report, and UsageError or InvalidCase for an invalid call.
     """
-    if not isinstance(inputs or {}, Mapping):
-        hint = 'for a parameter of that name: inputs={"inputs": …}'
-        raise UsageError(f"inputs={inputs!r:.40} is no dict of inputs by name", hint=hint)
-    given = {**(inputs or {}), **named}
+    by_name = inputs if isinstance(inputs, Mapping) else {} if inputs is None else {"inputs": inputs}
+    given = {**by_name, **named}
     if not given:
         raise UsageError("check_function needs inputs", hint="such as x=(5, 3)")
     try:

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]:
     """Check second order, unless at a kink or with rounding code.
 
-    Without a specification, it is claimed for the gradients that the backward records, and held to differences of the
-    first order."""
+    It is claimed for no code whose backward records nothing. Without a specification, it is claimed for the gradients
+    that the backward records, and held to differences of the first order."""
     from gradcheck.engines.implementation.saved_tensors import unrecorded_gradients  # which imports torch
 
     own = [c for c in context.found if c.trial is None]
@@ -50,9 +50,11 @@ def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]
     case, incoming = problem.case, problem.inputs.keys() - first.inputs.keys()
     alone = not context.case.implementations
     engines = Engines((engine,), engine) if alone else context.engines
+    unrecorded = unrecorded_gradients(engine, problem) if incoming and context.options.order == 2 else []
+    engine.observations.unrecorded_gradients = tuple(unrecorded)
+    if unrecorded and first.inputs.keys() <= set(unrecorded):
+        return []
     if alone and incoming:
-        unrecorded = unrecorded_gradients(engine, problem) if context.options.order == 2 else []
-        engine.observations.unrecorded_gradients = tuple(unrecorded)
         problem = with_gradients(problem, [name for name in problem.inputs if name not in unrecorded])
         case = problem.case
         if not incoming < set(problem.inputs):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 
 from gradcheck.checks.scheduling.run import run
 from gradcheck.language.claim_kind import ClaimKind
+from gradcheck.testing import check_function
 from tests.engines.implementation import functions
 from tests.engines.implementation.build import TANH, with_code
 
@@ -46,3 +48,34 @@ def test_a_detached_backward_is_named() -> None:
     (found,) = run(with_code(case, Cube.apply), allow_code=True).cases
     (reason,) = [d for c in found.comparisons for d in c.diagnoses]
     assert (reason.kind, reason.message["gradient"], reason.message["tensor"]) == ("detached", "x", "x")
+
+
+class _Inside(torch.autograd.Function):
+    """A backward pass of its own inside, as of checkpoints: it records nothing."""
+
+    factor = 1
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @classmethod
+    def backward(cls, ctx: Any, g: torch.Tensor) -> torch.Tensor:
+        x = ctx.saved_tensors[0].detach().requires_grad_()
+        with torch.enable_grad():
+            (x**3).backward(gradient=cls.factor * g)
+        assert x.grad is not None
+        return x.grad
+
+
+class _InsideTwice(_Inside):
+    factor = 2
+
+
+@pytest.mark.parametrize("spec", [None, "x ** 3"])
+def test_no_second_order_is_claimed_of_a_backward_that_records_nothing(spec: str | None) -> None:
+    found = check_function(_Inside.apply, x=(4,), spec=spec)
+    assert any(c.has_note("gradients_unrecorded") for one in found.cases for c in one.comparisons)
+    with pytest.raises(AssertionError, match="off by the constant factor 2"):
+        check_function(_InsideTwice.apply, x=(4,), spec=spec)
