@@ -48,7 +48,7 @@ _SLIGHT = 1e-6
 #: Gradients that differ by a larger factor are not checked together.
 _LOST = 1e3
 #: The bytes of a number in double precision.
-_DOUBLE = 8
+_DOUBLE_BYTES = 8
 DIFFERENCES, FORWARD = "differences", "its own forward"
 
 
@@ -83,7 +83,7 @@ def compare_with_differences(claims: Sequence[tuple[CodeGradient, np.ndarray | N
     """Compare all gradients of a point; first in a few random directions."""
     by_forward = [_compare_with_forward(claim, forward) for claim, forward in claims]
     is_recorded = all(map(_is_confirmed_by_forward, by_forward))
-    is_drawn, is_low = claims[0][0].point.trial is not None, claims[0][0].array.dtype.itemsize < _DOUBLE
+    is_drawn, is_low = claims[0][0].point.trial is not None, claims[0][0].array.dtype.itemsize < _DOUBLE_BYTES
     few = 1 if is_recorded or (is_drawn and not is_low) else _JOINT_DIRECTIONS
     # in low precision differences of single elements say no more, and take long
     most = _MAX_ERROR if is_drawn and is_low else _MAX_ERROR / _LOST
@@ -174,7 +174,7 @@ class _DifferenceChecks:
     claim: CodeGradient
     scale: float
     forward_agrees: bool  # whether torch's gradient of the forward confirms it
-    agreement_count: int = 0
+    agreement_count: int = 0  # with error bars that outweigh torch's gradient of the forward
     unclear_count: int = 0
     kinked: bool = False  # whether some element has two sides
 
@@ -195,7 +195,7 @@ class _DifferenceChecks:
             is_undefined_there = found.kinked and not np.isfinite(_directional_derivative(got, direction))
             if not is_undefined_there and self._contradicts(direction, found):
                 return _failed(claim, direction, found)
-            self.agreement_count += 1
+            self.agreement_count += found.error <= _MAX_ERROR * max(self.scale, abs(found.value))
             self.kinked |= found.kinked
         return None
 

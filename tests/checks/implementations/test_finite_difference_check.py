@@ -182,3 +182,26 @@ def test_in_single_precision_a_hundredth_is_found(seed: int) -> None:
     check_function(lambda x: _SingleTanh.apply(x, torch.tensor(1.0)), x=x)
     with pytest.raises(AssertionError, match="gradient of x"):
         check_function(lambda x: _SingleTanh.apply(x, torch.tensor(1.01)), x=x)
+
+
+class _Product(torch.autograd.Function):
+    """Five per cent too large for one argument."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, w: Any) -> Any:
+        ctx.save_for_backward(x, w)
+        return x * w
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        x, w = ctx.saved_tensors
+        return 1.05 * g * w, g * x
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_wide_error_bars_outweigh_no_gradient_of_the_forward(seed: int) -> None:
+    """In half precision differences are within a tenth of anything."""
+    generator = torch.Generator().manual_seed(seed)
+    x, w = (torch.randn(3, 4, generator=generator).half().requires_grad_() for _ in range(2))
+    with pytest.raises(AssertionError, match="gradient of x: .* differs from its own forward"):
+        check_function(_Product.apply, x=x, w=w)
