@@ -44,7 +44,11 @@ def _factor(factor: str | float | complex) -> str:
     """Return a well-known factor by its name, another by its digits."""
     if isinstance(factor, str):
         return factor
-    return format_number("value" if isinstance(factor, complex) else "factor", factor)
+    text = format_number("value" if isinstance(factor, complex) else "factor", factor)
+    if text != "1":
+        return text
+    off = factor - 1  # as of an iteration that has not converged
+    return f"1 {'-' if off.real < 0 else '+'} {format_number('gap', abs(off))}"
 
 
 add_phrases(

@@ -203,5 +203,5 @@ def test_wide_error_bars_outweigh_no_gradient_of_the_forward(seed: int) -> None:
     """In half precision differences are within a tenth of anything."""
     generator = torch.Generator().manual_seed(seed)
     x, w = (torch.randn(3, 4, generator=generator).half().requires_grad_() for _ in range(2))
-    with pytest.raises(AssertionError, match="gradient of x: .* differs from its own forward"):
+    with pytest.raises(AssertionError, match=r"gradient of x: .* differs from its own forward"):
         check_function(_Product.apply, x=x, w=w)

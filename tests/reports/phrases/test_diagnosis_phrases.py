@@ -112,6 +112,8 @@ def test_numbers_in_other_places(found: Fact, sentence: str) -> None:
         ),
         (fact("off_by_factor", factor="1/pi"), "off by the constant factor 1/pi"),
         (fact("off_by_factor", factor=1.23456789), "off by the constant factor 1.234568"),
+        (fact("off_by_factor", factor=1 + 1e-8), "off by the constant factor 1 + 1e-08"),
+        (fact("off_by_factor", factor=1 - 2.5e-9), "off by the constant factor 1 - 2.5e-09"),
         (fact("off_by_factor", factor=2 + 1j), "off by the constant factor 2+1j"),
         (
             fact("off_by_count", factor="1/24", n=24, count=fact("elements_of", of_result=True)),

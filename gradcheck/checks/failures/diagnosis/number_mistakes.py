@@ -108,8 +108,9 @@ def _factor_fact(constant: complex | float, e: Evidence) -> Fact:
         if math.isclose(size, number, rel_tol=near):
             return fact("off_by_factor", factor=minus + text)
     for number, before in ((size, ""), (1 / size, "1/")):
-        if math.isclose(number, round(number), rel_tol=near) and number < _MOST_WHOLE:
-            return fact("off_by_factor", factor=f"{minus}{before}{round(number)}")
+        whole = round(number)
+        if math.isclose(number, whole, rel_tol=near) and number < _MOST_WHOLE and whole * (minus == "") != 1:
+            return fact("off_by_factor", factor=f"{minus}{before}{whole}")
     return fact("off_by_factor", factor=constant)
 
 
