@@ -60,8 +60,8 @@ def check_function(
     `choices` are `dtypes` (a list), `tolerance` (a relative one), `order` (1: no second order), `seed`, `sizes` (those
     that may be drawn: a list, or one for each given size), `dims` (sizes by name, for creators), `autocast` (the dtype
     of `torch.autocast` around each call), and fields of `Options`. Without `spec` the function is compared with its
-    own forward: differentiated by torch if it
-    consists of ops that torch differentiates, and by differences with error bars.
+    own forward: differentiated by torch if it consists of ops that torch differentiates, and by differences with error
+    bars.
 
     Raises AssertionError with the report, and UsageError or InvalidCase for an invalid call.
     """

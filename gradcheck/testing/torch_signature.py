@@ -26,8 +26,8 @@ class TorchOptions:
     """Options of `torch.autograd.gradcheck`, with torch's names.
 
     `atol`, `rtol` and `nondet_tol` allow more than gradcheck does by itself, never less. `eps`, `fast_mode` and
-    `check_grad_dtypes` change nothing: steps are determined, and dtypes always checked. `masked` is for sparse inputs,
-    which are not checked."""
+    `check_grad_dtypes` change nothing: steps are determined, and torch itself casts a gradient to its input's dtype.
+    `masked` is for sparse inputs, which are not checked."""
 
     eps: float | None = None
     atol: float | None = None

@@ -138,9 +138,8 @@ class SelfConsistencyPoints:
         if not values and not is_given:
             self.refusals.append(Refusal(self.engine.refusal(problem), problem.sizes))
         own = {n: a for n, a in values.items() if n.partition("[")[0] == entry and dtypes.is_differentiable(a.dtype)}
-        if (
-            len(own) > 1 and self.engine.code.is_torch
-        ):  # as torch's gradcheck, take results without a gradient as constant
+        # like torch's gradcheck, take results without a gradient as constant
+        if len(own) > 1 and self.engine.code.is_torch:
             moving = self.engine.differentiable_results(problem)
             own = {name: array for name, array in own.items() if name in moving} or own
         generator = stream(problem.seed, "incoming", problem.draw_settings.trial or 0)
