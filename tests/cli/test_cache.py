@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,11 @@ from gradcheck.cli.supervisor import CommandProcess
 from tests.cli.test_processes import call
 
 Run = Callable[..., int]
+
+
+def run_as_process(*words: str, code: str | None = "code") -> None:
+    """Run a command as a process of its own would; what it sets for its thread ends with it."""
+    copy_context().run(run_command, gradcheck, list(words), CommandProcess(code))
 
 
 @pytest.fixture
@@ -37,7 +43,7 @@ def run(cases: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     def known(*words: str, code: str | None = "code") -> int:
         capsys.readouterr()
         options = ("--output-format", "json", "--reference", "core")
-        run_command(gradcheck, ["run", *words, *options], CommandProcess(code))
+        run_as_process("run", *words, *options, code=code)
         return int(json.loads(capsys.readouterr().out)["summary"]["cached"])
 
     return known
@@ -74,11 +80,11 @@ def test_a_key_that_came_with_the_cases_signs_nothing(
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv(stated, str(folder / ".cache" if stated == "XDG_CACHE_HOME" else folder))
     assert run() == 0
-    run_command(gradcheck, ["run", "--reference", "core"], CommandProcess("code"))
+    run_as_process("run", "--reference", "core")
     line, *_ = capsys.readouterr().err.splitlines()
     assert line.startswith(f"gradcheck: '{brought}' lies in the project '{folder}'")
     assert line.endswith("the run goes on without a cache; set XDG_CACHE_HOME to a folder elsewhere")
-    run_command(gradcheck, ["run", "--reference", "core", "--no-cache"], CommandProcess("code"))
+    run_as_process("run", "--reference", "core", "--no-cache")
     assert capsys.readouterr().err == ""
 
 
