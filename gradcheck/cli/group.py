@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from io import StringIO
+from itertools import takewhile
 
 import click
 
@@ -73,6 +74,13 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse an option that is also a file: a shell replaces `*` by names."""
+        for word in () if ctx.resilient_parsing else takewhile(lambda word: word != "--", args):
+            if word.startswith("-") and word != "-" and os.path.lexists(word):
+                raise UsageError(f"'{word}' is an option, and a file here", hint=f"write ./{word} for the file")
+        return super().parse_args(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         cmd_name = ALIASES.get(cmd_name, cmd_name)

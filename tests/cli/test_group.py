@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,21 @@ def test_a_mistake_is_exit_code_2_and_a_line(
     assert outcome.code == 2
     assert message in outcome.err
     assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize(
+    "names", [("--engine=evil.py:X.yaml",), ("--allow-code", "a.yaml"), ("--engine", "evil.py:X"), ("-oa.yaml",)]
+)
+def test_the_name_of_a_file_is_no_option(folder: Path, gradcheck: Any, names: tuple[str, ...]) -> None:
+    """A shell writes `*` out: `gradcheck run *` must not import what a file's name tells it to."""
+    (folder / "evil.py").write_text("open('ran', 'w')\n")
+    for name in names:
+        (folder / name).write_text("inputs: {x: 1}\ngraph: {y: x * x}\n")
+    outcome = gradcheck("run", *sorted(os.listdir()))
+    assert (outcome.code, f"'{names[0]}' is an option, and a file here" in outcome.err) == (2, True)
+    assert not (folder / "ran").exists()
+    assert gradcheck("run", f"./{names[-1]}").code in (0, 2)
+    assert "is an option" not in gradcheck("run", "--", names[0]).err
 
 
 @pytest.mark.parametrize("path", ["cases/good.yaml", "cases", "cases/good.yaml::squares"])
