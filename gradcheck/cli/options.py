@@ -7,6 +7,8 @@ values.
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 DEFAULT_PATHS = ("cases",)
+#: An id that bash takes as one word, and runs nothing in.
+_ONE_WORD = re.compile(r"[\w@%+=:,./-]+")
 DTYPES = ("float64", "float32", "float16", "bfloat16", "complex64", "complex128")
 
 
@@ -35,7 +39,13 @@ def complete_path(ctx: click.Context, param: click.Parameter, incomplete: str) -
         return [CompletionItem(incomplete, type="file")]
     from gradcheck.language.loader import load
 
-    return [CompletionItem(case.id) for case in load([file]).cases if case.id.startswith(incomplete)]
+    ids = (case.id for case in load([file]).cases if case.id.startswith(incomplete))
+    return [CompletionItem(id) for id in ids if not _is_bash() or _ONE_WORD.fullmatch(id)]
+
+
+def _is_bash() -> bool:
+    """Return whether the shell that asks inserts completions without quotes."""
+    return os.environ.get("_GRADCHECK_COMPLETE", "").startswith("bash")
 
 
 def completion(names: Callable[[], Iterable[str]], or_file: bool = False) -> Callable[..., list[CompletionItem]]:

@@ -45,13 +45,15 @@ def _position(error: InvalidCase) -> tuple[tuple[str, ...], Place]:
 @click.command("list", cls=ConfiguredCommand)
 @options.paths
 @options.selection
+@click.option("-0", "--null", is_flag=True, help="End each id by a NUL character, for xargs -0; escape nothing.")
 @options.VERBOSE
-def list_ids(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], verbose: int) -> int:
+def list_ids(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], null: bool, verbose: int) -> int:
     """List the ids of cases, one a line; -v adds their tags."""
     from gradcheck.cli.select import print_errors, select
 
     selection = select(paths, keyword, tags)
-    labels = [f"  [{', '.join(case.tags)}]" if verbose and case.tags else "" for case in selection.cases]
-    ids = (plain(case.id + label) + "\n" for case, label in zip(selection.cases, labels, strict=True))
-    write_stdout("".join(ids))
+    labels = [f"  [{', '.join(case.tags)}]" if verbose and case.tags and not null else "" for case in selection.cases]
+    shown = [case.id + label for case, label in zip(selection.cases, labels, strict=True)]
+    lines = (f"{line}\0" if null else f"{plain(line)}\n" for line in shown)
+    write_stdout("".join(lines), is_data=null)
     return print_errors(selection.errors)

@@ -45,6 +45,15 @@ def test_commands_options_choices_engines_cases_and_ops(folder: Path, words: tup
     assert offered(*words) == found
 
 
+def test_bash_is_offered_only_ids_that_it_takes_as_one_word(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It inserts them without quotes, and runs what it finds in them."""
+    (folder / "cases.yaml").write_text(CASES.replace("first", "$(touch x)").replace("second", "größe"))
+    monkeypatch.setenv("_GRADCHECK_COMPLETE", "bash_complete")
+    assert offered("run", "cases.yaml::") == ["cases.yaml::größe"]
+    monkeypatch.setenv("_GRADCHECK_COMPLETE", "zsh_complete")
+    assert offered("run", "cases.yaml::", shell=ZshComplete) == ["cases.yaml::$(touch x)", "cases.yaml::größe"]
+
+
 def test_a_broken_configuration_is_no_hindrance(folder: Path) -> None:
     (folder / "gradcheck.toml").write_text("wrong = 1\n")
     assert offered("run", "--output-f") == ["--output-format"]

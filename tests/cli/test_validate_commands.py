@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,14 @@ def test_list_selects(cases: Path, gradcheck: Any, arguments: tuple[str, ...]) -
 
 def test_list_adds_tags_on_demand(cases: Path, gradcheck: Any) -> None:
     assert gradcheck("list", "-v").out == "cases/good.yaml::squares  [easy]\ncases/good.yaml::a product\n"
+
+
+def test_list_ends_ids_by_nul_for_xargs(folder: Path, gradcheck: Any) -> None:
+    name = "two  words \\n 'it' $(x) \u3164"  # the last is a letter without a shape
+    (folder / "a b.yaml").write_text(f"name: {json.dumps(name)}\ninputs: {{x: 1}}\ngraph: {{y: x * x}}\n")
+    assert "\\u3164" in gradcheck("list", ".").out
+    assert gradcheck("list", "--null", "-v", ".").out == f"a b.yaml::{name}\0"
+    assert gradcheck("run", gradcheck("list", "-0", ".").out[:-1]).code == 0
 
 
 def test_list_names_files_that_are_no_cases(bad: Path, gradcheck: Any) -> None:
