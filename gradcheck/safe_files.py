@@ -263,6 +263,8 @@ def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
 
     Raises NotRegular, FileTooLarge for more than `most` bytes, any other OSError, and ValueError for an invalid path.
     """
+    if not stat.S_ISREG(os.stat(path).st_mode):  # before it is opened, which resets some devices
+        raise NotRegular(errno.EINVAL, "not a regular file", os.fspath(path))
     descriptor = os.open(path, _READ_FLAGS)
     try:
         status = os.fstat(descriptor)

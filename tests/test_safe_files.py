@@ -334,9 +334,18 @@ def test_nothing_else_is_read(tmp_path: Path) -> None:
             if Path(name).exists():
                 with pytest.raises(NotRegular):
                     read_regular(name, 10)
-    with pytest.raises(OSError, match="socket"):
+    with pytest.raises(NotRegular):
         read_regular(tmp_path / "socket", 10)
     with pytest.raises(FileNotFoundError):
         read_regular(tmp_path / "nothing", 10)
     with pytest.raises(ValueError, match="null"):
         read_regular("a\0b", 10)
+
+
+def test_a_device_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opening a serial port resets what is connected to it, and opening a watchdog starts it."""
+    opened: list[object] = []
+    monkeypatch.setattr(os, "open", lambda path, *_: opened.append(path))
+    with pytest.raises(NotRegular):
+        read_regular(os.devnull, 10)
+    assert not opened
