@@ -80,6 +80,12 @@ def _grouped(input: Any, weight: Any, bias: Any, *settings: Any) -> None:
         )
 
 
+def _placed(input: Any, grid: Any, mode: Any, padding: Any = "zeros", *_: Any) -> None:
+    """Check that places are finite where torch makes indices of all of them."""
+    if padding not in ("zeros", 0) and not grid.detach().isfinite().all():
+        raise Unsupported("torch cannot pad samples at NaN or infinity", lacks="padded samples at no finite place")
+
+
 def _iterated(op: str, *bound: Any) -> None:
     """Check that LAPACK gets finite numbers, else it may corrupt memory."""
     for tensor in ITERATED[op](*bound):
@@ -103,6 +109,7 @@ GUARDS: dict[str, Callable[..., None]] = {
     "scaled_dot_product_attention": _attention,
     "native_group_norm": _grouped,
     "pdist": _rows,
+    **dict.fromkeys(("grid_sample", "grid_sampler", "grid_sampler_2d"), _placed),
     **dict.fromkeys(("_fft_c2c", "_fft_r2c", "_fft_c2r"), _transformed),
     **dict.fromkeys(("native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update"), _normalized),
     "ctc_loss": _labels,

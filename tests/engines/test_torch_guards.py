@@ -51,6 +51,9 @@ UNSUPPORTED = (
     "pdist(randn(0, 2), inf)",
     "pdist(randn(0, 3))",
     "native_batch_norm(randn(0, 3), randn(3), None, detach(randn(3)), detach(rand(3)), False, 0.1, 1e-5)",
+    "grid_sample(randn(1, 1, 3, 4), full([1, 2, 2, 2], nan), 'bilinear', 'border', True)",
+    "grid_sampler(randn(1, 1, 3, 4), full([1, 2, 2, 2], inf), 0, 2, False)",
+    "grid_sampler_2d(randn(1, 1, 3, 4), full([1, 2, 2, 2], -inf), 0, 2, True)",
     "_native_batch_norm_legit(randn(4, 0), randn(0), None, detach(randn(0)), detach(rand(0)), False, 0.1, 1e-5)",
 )
 
