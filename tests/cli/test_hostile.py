@@ -148,3 +148,19 @@ def test_a_case_that_cannot_be_explained_costs_itself_alone(
     assert outcome.code == 3
     assert "cases/good.yaml::good" in outcome.out
     assert "cases/b.yaml:1:1: gradcheck crashed while explaining this case: KeyError: 'boom'" in outcome.err
+
+
+_LARGEST = '["1.7e308-1.7e308j", "1.7e308+1.7e308j", "1j"]'
+
+
+@pytest.mark.parametrize("words", [("-v",), ("--oracle", "numeric"), ("--order", "2", "--output-format", "html")])
+def test_complex_numbers_whose_size_no_float_holds_are_no_crash(beside: Path, gradcheck: Any, words: Any) -> None:
+    """`abs` of such a number raises an error in Python."""
+    (beside / "large.yaml").write_text(
+        f"name: large\ndtype: complex128\ninputs: {{x: {_LARGEST}, z: {_LARGEST}}}\ngraph: {{y: x * 1, w: z * 1}}\n"
+        f"backward: {{y: {_LARGEST}, w: {_LARGEST}}}\nexpected: {{x: [1, 2, 3]}}\nvalues: {{y: [1, 2, 3]}}\n"
+        "formulas: {x: z * 1, z: -x * (1.7e308+1.7e308j)}\nchecks: [x == z, grad(x) == z * 2]\n"
+    )
+    outcome = gradcheck("run", *words)
+    assert outcome.code == 1, outcome.err
+    assert "this is a bug" not in outcome.out

@@ -17,7 +17,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.formulas import difference_of, formula_allowance
 from gradcheck.checks.claims.near_misses import near_miss
-from gradcheck.checks.closeness.tolerance import base, claim_tolerance
+from gradcheck.checks.closeness.tolerance import base, claim_tolerance, modulus
 from gradcheck.checks.context import Context
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.reuse.cached_reference import cached_answer, claims_key
@@ -171,7 +171,7 @@ def _is_small(c: Comparison) -> bool:
 
 def _pass_by_rounding(context: Context, c: Comparison) -> Comparison:
     """Return it as passed, with a note on the side that rounds more."""
-    note = fact("off_by_rounding", who=_who_is_off(context, c), by=abs(complex(c.got or 0) - complex(c.want or 0)))
+    note = fact("off_by_rounding", who=_who_is_off(context, c), by=modulus((c.got or 0) - (c.want or 0)))
     return c.without_numbers("passed", mismatch=None, verdict=None).with_notes(note)
 
 
@@ -182,7 +182,7 @@ def _who_is_off(context: Context, c: Comparison) -> str:
         if name == c.reference or gradient is None or c.worst_index is None:
             continue
         other = complex(wide(gradient)[c.worst_index])
-        if not abs(other - complex(c.got or 0)) < abs(other - complex(c.want or 0)):
+        if not modulus(other - (c.got or 0)) < modulus(other - (c.want or 0)):
             return ""
     return c.reference
 

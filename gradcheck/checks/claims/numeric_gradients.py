@@ -12,7 +12,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.closeness.overflow import leaves_range
-from gradcheck.checks.closeness.tolerance import Tolerance, engine_tolerance
+from gradcheck.checks.closeness.tolerance import Tolerance, engine_tolerance, modulus
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.degenerate import is_nowhere_defined, pass_as_out_of_range
 from gradcheck.checks.points.point import Point
@@ -84,7 +84,7 @@ def _audit_gradient(
 
 def _comparison(result: Audit, subject: Subject, gradient: np.ndarray, tolerance: Tolerance) -> Comparison:
     where = None if result.worst is None else tuple(int(i) for i in np.unravel_index(result.worst, gradient.shape))
-    error = None if result.claimed is None or result.value is None else abs(result.claimed - result.value)
+    error = None if result.claimed is None or result.value is None else modulus(result.claimed - result.value)
     return Comparison(
         replace(subject, reference=result.method),
         result.status,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -105,3 +106,8 @@ def _stated(dtype: np.dtype, *tolerances: StatedTolerance | None) -> Tolerance:
                 known.measures_agreement or stated.measured,
             )
     return known
+
+
+def modulus(number: complex) -> float:
+    """Return the absolute value; infinity where Python's `abs` raises."""
+    return math.hypot(number.real, number.imag)

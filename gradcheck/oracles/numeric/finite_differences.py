@@ -168,9 +168,10 @@ def slope(share: ShiftedTerms, first: float, unit: float, scale: float = 0.0) ->
     def differences(wanted: float) -> tuple[np.ndarray, np.ndarray]:
         nonlocal step
         (ahead, step), (behind, back) = share(wanted), share(-wanted)
-        noise = unit * max(size, _size(ahead), _size(behind)) / (step - back)
-        central = _total(ahead, behind) / (step - back)
-        sides = _total(behind, at_rest) / back, _total(ahead, at_rest) / step
+        width = np.float64(step - back)  # may be 0 between numbers of very different size, which is no error of Python
+        noise = unit * max(size, _size(ahead), _size(behind)) / width
+        central = _total(ahead, behind) / width
+        sides = _total(behind, at_rest) / np.float64(back), _total(ahead, at_rest) / np.float64(step)
         return np.array([central, *sides]), np.asarray(noise)
 
     tableau = _extrapolate(differences, first, _KINDS, lambda found: _is_accurate_enough(found, scale))

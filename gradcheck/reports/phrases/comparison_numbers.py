@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.checks.closeness.tolerance import ulp
+from gradcheck.checks.closeness.tolerance import modulus, ulp
 from gradcheck.checks.result import MEANT, Comparison
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.number_formats import format_error, format_pair
@@ -74,8 +74,8 @@ def _errors(c: Comparison) -> str:
     """Return the errors of this element, which need not be the largest."""
     if c.got is None or c.want is None:
         return ""
-    size = abs(c.want)
-    error = abs(c.got - c.want) if c.got != c.want else 0.0
+    size = modulus(c.want)
+    error = modulus(c.got - c.want) if c.got != c.want else 0.0
     error = math.inf if math.isnan(error) else error
     rel = error / size if size and math.isfinite(error) else error and math.inf
     sizes = [f"abs {format_error(error)}", f"rel {format_error(rel)}"]

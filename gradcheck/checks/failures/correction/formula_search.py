@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradcheck.checks.closeness.nearly_equal import derivation_tolerance, nearly_equal
+from gradcheck.checks.closeness.tolerance import modulus
 from gradcheck.checks.failures.correction.edit_position import Operands
 from gradcheck.checks.failures.correction.edits import all_single_edits
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
@@ -92,11 +93,11 @@ class FormulaSearch:
 
     def fits(self, part: int) -> bool:
         first, far = self.pool.first_element(part), self._tolerance.atol
-        if first is not None and abs(first - self._first) > far:  # tells most apart; NaN is not far
+        if first is not None and modulus(first - self._first) > far:  # tells most apart; NaN is not far
             return False
         got, want = self.pool.array(part), self.want
         if got is None or got.shape != want.shape or got.dtype.kind not in "fc":
             return False
-        if got.size and abs(got.item(0) - self._first) > far:
+        if got.size and modulus(got.item(0) - self._first) > far:
             return False
         return nearly_equal(got, want, self._tolerance)

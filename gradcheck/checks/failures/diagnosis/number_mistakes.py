@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gradcheck.autograd.dtypes import BFLOAT16, largest_finite, real_of, wide
-from gradcheck.checks.closeness.tolerance import base, epsilon
+from gradcheck.checks.closeness.tolerance import base, epsilon, modulus
 from gradcheck.checks.failures.diagnosis.catalogue import hypothesis
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess
 from gradcheck.facts import Fact, fact
@@ -83,7 +83,7 @@ def mean_ratio(e: Evidence) -> complex | float | None:
     if not 0 < square < math.inf:
         return None
     constant = complex(np.vdot(want[finite], got[finite]) / square)
-    return constant if abs(constant.imag) > base(e.want.dtype).rtol * abs(constant) else constant.real
+    return constant if abs(constant.imag) > base(e.want.dtype).rtol * modulus(constant) else constant.real
 
 
 def _key(constant: complex | float, unit: float) -> complex | float:
