@@ -208,8 +208,16 @@ class Comparison:
 
     def without_numbers(self, status: Status, **changed: Any) -> Comparison:
         """Return it with this status, without the numbers that differ."""
-        none: dict[str, Any] = dict.fromkeys(("got_array", "want_array", "mask"))
-        return replace(self, status=status, mismatched=0, **none, **changed)
+        return replace(self.without_arrays(), status=status, mismatched=0, **changed)
+
+    def without_arrays(self) -> Comparison:
+        """Return it without the whole tensors."""
+        return replace(self, got_array=None, want_array=None, mask=None) if self.bytes_of_arrays else self
+
+    @property
+    def bytes_of_arrays(self) -> int:
+        """The bytes of the tensors kept for reports."""
+        return sum(array.nbytes for array in (self.got_array, self.want_array, self.mask) if array is not None)
 
     @property
     def passes_by_wrong_reference(self) -> bool:

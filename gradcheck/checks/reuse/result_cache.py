@@ -113,7 +113,7 @@ def is_cacheable(found: CaseResult) -> bool:
 
 
 def _packed_result(found: CaseResult) -> bytes | None:
-    lean = tuple(_without_arrays(c) for c in found.comparisons)
+    lean = tuple(c.without_arrays() for c in found.comparisons)
     whole = replace(found, comparisons=lean, cached=True, seconds=0.0, stage_seconds={}, case=None)
     return _if_packed(Packer(left=(Problem,)), whole)
 
@@ -123,12 +123,6 @@ def _if_packed(transport: Packer, thing: Any) -> bytes | None:
         return transport.pack(thing)
     except Exception:
         return None
-
-
-def _without_arrays(c: Comparison) -> Comparison:
-    if c.got_array is None and c.want_array is None and c.mask is None:
-        return c
-    return replace(c, got_array=None, want_array=None, mask=None)
 
 
 def unpack_as(kept: bytes, kind: type[Kind]) -> Kind | None:

@@ -39,6 +39,8 @@ class Selected(Protocol):
 
 Path = str | os.PathLike[str]
 Source = Path | Case | Selected | Iterable[Path | Case]
+#: The most bytes of arrays that the failures of a run keep for reports: later failures would take the memory of others.
+_MOST_KEPT = 2**28
 #: Called with each result, and the number of all results.
 OnResult = Callable[[CaseResult, int], object]
 
@@ -86,8 +88,15 @@ def run(
 def _with_cases(
     arrived: Iterator[tuple[int, CaseResult]], work: Sequence[CaseOrErrors], options: Options
 ) -> Iterator[tuple[int, CaseResult]]:
-    """Yield each result with its case, in the run's dtype."""
+    """Yield each result with its case, in the run's dtype; bound their arrays."""
+    left = min(_MOST_KEPT, (options.max_memory or 4 * _MOST_KEPT) // 4)
     for at, found in arrived:
+        if found.status != "passed":
+            size = sum(c.bytes_of_arrays for c in found.comparisons)
+            if size > left:
+                found = replace(found, comparisons=tuple(c.without_arrays() for c in found.comparisons))
+            else:
+                left -= size
         case = work[at]
         if isinstance(case, Case) and found.case is None:
             found = fast_replace(found, case=options.of(case).apply(case))

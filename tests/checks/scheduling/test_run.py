@@ -90,6 +90,19 @@ def test_a_case_that_takes_too_long_is_stopped(run_text: RunText) -> None:
     assert result.cases[1].errors[0].message == fact("ran_out_of_time", seconds=4.0)
 
 
+def test_failures_do_not_take_the_memory_of_other_cases(run_text: RunText, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole tensors of the first failures are kept, as far as there is room."""
+    one = "name: {}\ninputs: {{x: ones(100)}}\ngraph: {{y: x.sum()}}\nexpected: {{x: zeros(100)}}\n"
+    text = "---\n".join(one.format(name) for name in "abcd")
+    kept = [sum(c.bytes_of_arrays for c in case.comparisons) for case in run_text(text).cases]
+    assert kept[0] > 1000
+    assert len(set(kept)) == 1
+    monkeypatch.setattr("gradcheck.checks.scheduling.run._MOST_KEPT", 2 * kept[0])
+    found = run_text(text).cases
+    assert [case.status for case in found] == ["failed"] * 4
+    assert [sum(c.bytes_of_arrays for c in case.comparisons) for case in found] == [*kept[:2], 0, 0]
+
+
 def test_an_interrupted_run_reports_what_has_finished(run_text: RunText) -> None:
     result = run_text(THREE, engines=[Broken(raising(KeyboardInterrupt()))])
     assert statuses(result) == ["passed"]
