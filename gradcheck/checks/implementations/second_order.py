@@ -39,7 +39,7 @@ def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]
 
     It is claimed for no code whose backward records nothing. Without a specification, it is claimed for the gradients
     that the backward records, and held to differences of the first order."""
-    from gradcheck.engines.implementation.saved_tensors import unrecorded_gradients  # which imports torch
+    from gradcheck.engines.implementation.saved_tensors import recorded_gradients  # which imports torch
 
     own = [c for c in context.found if c.trial is None]
     is_clear = not any(c.status == "not_differentiable" or c.has_note("own_rounding") for c in own)
@@ -50,9 +50,10 @@ def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]
     case, incoming = problem.case, problem.inputs.keys() - first.inputs.keys()
     alone = not context.case.implementations
     engines = Engines((engine,), engine) if alone else context.engines
-    unrecorded = unrecorded_gradients(engine, problem) if incoming and context.options.order == 2 else []
+    recorded = recorded_gradients(engine, problem) if incoming and context.options.order == 2 else {}
+    unrecorded = [name for name, is_recorded in recorded.items() if not is_recorded]
     engine.observations.unrecorded_gradients = tuple(unrecorded)
-    if unrecorded and first.inputs.keys() <= set(unrecorded):
+    if unrecorded and not any(recorded.get(name) for name in first.inputs):
         return []
     if alone and incoming:
         problem = with_gradients(problem, [name for name in problem.inputs if name not in unrecorded])

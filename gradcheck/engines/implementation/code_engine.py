@@ -27,7 +27,7 @@ from gradcheck.engines.implementation.code_kinds import Code
 from gradcheck.engines.implementation.code_run import CodeRun
 from gradcheck.engines.implementation.foreign_arguments import argument_name, bound_foreign, is_taken_apart
 from gradcheck.engines.implementation.global_state import restore_global_state
-from gradcheck.engines.implementation.module_parameters import call_with_parameters
+from gradcheck.engines.implementation.module_parameters import ModuleState
 from gradcheck.engines.implementation.precision_modes import (
     PrecisionProbe,
     StochasticRounding,
@@ -69,6 +69,7 @@ class CodeEngine(Torch):
         self._foreign: Any = None  # the code's `foreign`, bound, once it is called
         self._is_open = False
         self._random_states: RandomStates | None = None  # of the open session
+        self._module_state: ModuleState | None = None  # likewise
         self._leaves: list[torch.Tensor] = []
         self._last_arguments: list[Any] = []
 
@@ -89,7 +90,13 @@ class CodeEngine(Torch):
                 yield
         finally:
             self._random_states.restore()
-            self._is_open, self._random_states = False, None
+            if self._module_state is not None:
+                self._module_state.restore()
+            self._is_open, self._random_states, self._module_state = False, None, None
+
+    def same_module_state(self) -> AbstractContextManager[None]:
+        """Let a module keep its present parameters after calls within."""
+        return nullcontext() if self._module_state is None else self._module_state.unchanged()
 
     def new_run(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
         return CodeRun(self, problem)
@@ -311,7 +318,9 @@ class CodeEngine(Torch):
         with code.around():
             if code.module is not None:
                 own = {parameter: names[tensor] for parameter, tensor in self.binding.parameters.items()}
-                return call_with_parameters(code.module, own, (positional, keywords), self.device)
+                if self._module_state is None:
+                    self._module_state = ModuleState(code.module)
+                return self._module_state.call(own, (positional, keywords), self.device)
             assert code.call is not None
             self._last_arguments = [*positional, *keywords.values()]
             return code.call(*positional, **keywords)

@@ -29,7 +29,8 @@ class CodeRun(GraphRun):
         super().run_graph()
         other = self.engine.in_between
         if self.engine.mode.calls_in_between and other is not None:
-            GraphRun.run_graph(CodeRun(self.engine, other))
+            with self.engine.same_module_state():
+                GraphRun.run_graph(CodeRun(self.engine, other))
 
     def compute_entry(self, name: str, claim: Claim, names: Mapping[str, Any]) -> Any:
         """Compute the entry by the code, any other by torch."""

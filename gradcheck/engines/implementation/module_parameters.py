@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -55,42 +56,63 @@ def _array(tensor: torch.Tensor) -> np.ndarray:
     return np.asarray(tensor.numpy())
 
 
-def call_with_parameters(
-    module: torch.nn.Module,
-    bound: Mapping[str, torch.Tensor],
-    arguments: tuple[Sequence[Any], dict[str, Any]],
-    device: torch.device | None,
-) -> Any:
-    """Call a module with some parameters replaced.
+class ModuleState:
+    """A module's parameters and buffers, while other tensors replace them.
 
-    Others are called in the default dtype. The module keeps its own parameters and buffers, unchanged. Parameters are
-    contiguous, as in any module, also where other tensors are not."""
-    own = {**dict(module.named_parameters()), **dict(module.named_buffers())}
-    state = {name: bound[name].contiguous() if name in bound else _as_called(one, device) for name, one in own.items()}
-    positional, keywords = arguments
-    state = {f"module.{name}": tensor for name, tensor in state.items()}
-    return torch.func.functional_call(_WithFlatWeights(module), state, tuple(positional), keywords)
-
-
-class _WithFlatWeights(torch.nn.Module):
-    """A module whose recurrent parts use the weights that replace their own.
-
-    torch keeps those in a list, too, which `functional_call` does not replace."""
+    These stay after a call, until `restore`: a backward may run the module again, as that of a checkpoint or of a
+    reversible block does, and passes gradients to the parameters that it finds."""
 
     def __init__(self, module: torch.nn.Module) -> None:
-        super().__init__()
         self.module = module
+        self._named = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+        self._kept: list[tuple[dict[str, Any], dict[str, Any]]] = [
+            (one, dict(one)) for part in module.modules() for one in (part._parameters, part._buffers) if len(one)
+        ]
+        recurrent: list[Any] = [one for one in module.modules() if isinstance(one, torch.nn.RNNBase)]
+        self._recurrent = [(one, one._flat_weights) for one in recurrent]  # torch keeps weights in a list, too
 
-    def forward(self, *arguments: Any, **keywords: Any) -> Any:
-        recurrent: list[Any] = [one for one in self.module.modules() if isinstance(one, torch.nn.RNNBase)]
-        known = [one._flat_weights for one in recurrent]
-        for one in recurrent:
+    def call(
+        self,
+        bound: Mapping[str, torch.Tensor],
+        arguments: tuple[Sequence[Any], dict[str, Any]],
+        device: torch.device | None,
+    ) -> Any:
+        """Call the module with some parameters replaced.
+
+        Others are copied in the default dtype. Parameters are contiguous, as in any module, also where other tensors
+        are not."""
+        tensors = {
+            id(one): bound[name].contiguous() if name in bound else _as_called(one, device)
+            for name, one in self._named.items()
+        }
+        for places, own in self._kept:
+            for name, one in own.items():
+                places[name] = tensors.get(id(one))
+        for one, _ in self._recurrent:
             one._flat_weights = [getattr(one, name, None) for name in one._flat_weights_names]
+        positional, keywords = arguments
+        return self.module(*positional, **keywords)
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Undo what calls within replace: parameters stay the same until a backward."""
+        before = [(places, dict(places)) for places, _ in self._kept]
         try:
-            return self.module(*arguments, **keywords)
+            yield
         finally:
-            for one, weights in zip(recurrent, known, strict=True):
-                one._flat_weights = weights
+            _put_back(before)
+
+    def restore(self) -> None:
+        """Give the module its own parameters and buffers back."""
+        _put_back(self._kept)
+        for recurrent, weights in self._recurrent:
+            recurrent._flat_weights = weights
+
+
+def _put_back(kept: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    for places, own in kept:
+        for name, one in own.items():
+            places[name] = one
 
 
 def _as_called(tensor: torch.Tensor, device: torch.device | None) -> torch.Tensor:

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from gradcheck.language.problem import Problem
 
 
-def unrecorded_gradients(engine: CodeEngine, problem: Problem) -> list[str]:
-    """Return the inputs whose gradients arrive without a record of their own."""
+def recorded_gradients(engine: CodeEngine, problem: Problem) -> dict[str, bool]:
+    """Return whether gradients have a record of their own, by input.
+
+    Gradients that are zero without a record say nothing, and are left out."""
     step = last_backward_step(problem)
     with engine.session(problem.dtype):
         run = engine.evaluated_run(problem)
         if run is None or step is None:
-            return []
+            return {}
         leaves = {name: leaf for name, leaf in run.leaves.items() if leaf.requires_grad}
         seeds = problem.seeds[step]
         try:
@@ -37,9 +39,9 @@ def unrecorded_gradients(engine: CodeEngine, problem: Problem) -> list[str]:
             )
         except USER_EXCEPTIONS as error:
             as_code_error(engine.name, error)
-            return []
+            return {}
     pairs = zip(leaves, found, strict=True)
-    return [name for name, g in pairs if g is not None and not g.requires_grad and bool(g.count_nonzero())]
+    return {n: g.requires_grad for n, g in pairs if g is not None and (g.requires_grad or bool(g.count_nonzero()))}
 
 
 def saved_intermediates(engine: CodeEngine, problem: Problem, moved: Problem) -> list[str]:
