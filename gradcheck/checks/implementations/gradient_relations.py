@@ -145,7 +145,7 @@ def _partly_right(got: np.ndarray, want: np.ndarray, right: np.ndarray) -> Itera
         yield Relation("branch", ("nothing",), fact("nothing_in_a_part"))
     elif some and not theirs.any():
         yield Relation("branch", ("too much",), fact("not_stopped_in_a_part"))
-    elif not np.any(got[want != 0]) and (want == 0).any():
+    elif want.any() and not np.any(got[want != 0]) and (want == 0).any():
         yield Relation("branch", ("other",), fact("on_the_other_side"))
     elif theirs.all():
         ratios = mine / theirs

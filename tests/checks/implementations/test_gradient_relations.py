@@ -70,3 +70,23 @@ class Float32Inside(torch.autograd.Function):
 def test_rounding_is_no_factor() -> None:
     with pytest.raises(AssertionError, match="cause: computed in float32"):
         check_function(Float32Inside.apply, x=(4, 5), spec="x * tanh(softplus(x))")
+
+
+class Step(torch.autograd.Function):
+    """A step, with the derivative of a sigmoid."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return (x > 0).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> torch.Tensor:
+        (x,) = ctx.saved_tensors
+        return g * x.sigmoid() * (1 - x.sigmoid())
+
+
+def test_a_gradient_where_none_belongs_is_no_reversed_mask() -> None:
+    with pytest.raises(AssertionError) as told:
+        check_function(Step.apply, x=(4, 3))
+    assert "mask" not in str(told.value)
