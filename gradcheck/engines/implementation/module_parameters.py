@@ -95,7 +95,7 @@ class ModuleState:
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
-        """Undo what calls within replace: parameters stay the same until a backward."""
+        """Keep the present parameters after calls within, for a backward."""
         before = [(places, dict(places)) for places, _ in self._kept]
         try:
             yield
