@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
@@ -68,27 +69,67 @@ def can_fork() -> bool:
     return sys.platform.startswith("linux") and alone and not any(name in sys.modules for name in THREADED)
 
 
-class WorkerPool(Executor):
-    """`number` processes, started when there is work for them.
+class LocalExecutor(Executor):
+    """Processes of this machine, whose calls may have limits.
 
     A call raises OutOfTime over its limit, ProcessEnded if its process ends, ProcessStartError without a process,
-    else what the function raises. Each process is a fork of a fork server that has imported `preload`, with one
-    thread for libraries. With `forked`, it is a fork of this process, and inherits these objects. `first` is a
+    else what the function raises."""
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Submit a call. Raises as pickle does."""
+        return self.submit_within(None, function, *args, **kwargs)
+
+    @abstractmethod
+    def submit_within(
+        self, limit: float | None, function: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Future[Any]:
+        """Submit a call with a limit in seconds; None for no limit."""
+
+
+class ForkedWorker(LocalExecutor):
+    """A fork of this process, which inherits these objects.
+
+    A call blocks, for the fork must be one of the thread that submits: code that was imported there may keep settings
+    for that thread alone."""
+
+    def __init__(self, inherited: Sequence[Any]) -> None:
+        self._inherited = inherited
+        self._process: _Process | None = None
+
+    def submit_within(
+        self, limit: float | None, function: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Future[Any]:
+        future: Future[Any] = Future()
+        call = _pickle_call(function, *args, **kwargs)
+        try:
+            self._process = self._process or _Process(get_context("fork"), self._inherited)
+            right, found = self._process.answer(call, limit)
+        except BaseException as error:
+            self.shutdown()
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            future.set_exception(error)
+        else:
+            (future.set_result if right else future.set_exception)(found)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Kill the process; no call is running."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.end()
+
+
+class WorkerPool(LocalExecutor):
+    """`number` processes, started when there is work for them.
+
+    Each process is a fork of a fork server that has imported `preload`, with one thread for libraries. `first` is a
     function and its arguments, called in each new process outside of any call's time."""
 
-    def __init__(
-        self,
-        number: int,
-        *,
-        preload: Sequence[str] = (),
-        forked: Sequence[Any] | None = None,
-        first: tuple[Any, ...] | None = None,
-    ) -> None:
-        self._inherited = forked or ()
+    def __init__(self, number: int, *, preload: Sequence[str] = (), first: tuple[Any, ...] | None = None) -> None:
         self._first_call = None if first is None else _pickle_call(*first)
-        self._context: Any = get_context("fork" if forked is not None else _method())
-        if forked is None:
-            start_fork_server(preload)
+        self._context: Any = get_context(_method())
+        start_fork_server(preload)
         self._tasks: queue.SimpleQueue[tuple[Future[Any], bytes, float | None] | None] = queue.SimpleQueue()
         self._processes: dict[int, _Process] = {}
         self._is_shut_down = self._killed = False
@@ -96,14 +137,9 @@ class WorkerPool(Executor):
         for thread in self._threads:
             thread.start()
 
-    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Submit a call. Raises as pickle does."""
-        return self.submit_within(None, function, *args, **kwargs)
-
     def submit_within(
         self, limit: float | None, function: Callable[..., Any], /, *args: Any, **kwargs: Any
     ) -> Future[Any]:
-        """Submit a call with a limit in seconds; None for no limit."""
         if self._is_shut_down:
             raise RuntimeError("these workers were shut down")
         future: Future[Any] = Future()
@@ -147,7 +183,7 @@ class WorkerPool(Executor):
         """Return the current or a new process. Raises ProcessEnded after a kill."""
         is_new = number not in self._processes
         if is_new:
-            self._processes[number] = _Process(self._context, self._inherited)
+            self._processes[number] = _Process(self._context, ())
         if self._killed:
             raise ProcessEnded("before it began")
         process = self._processes[number]

@@ -20,6 +20,8 @@ from gradcheck.checks.isolation.executors import executor_factory
 from gradcheck.checks.isolation.pickling import Packer
 from gradcheck.checks.isolation.worker_processes import (
     THREADED,
+    ForkedWorker,
+    LocalExecutor,
     ProcessEnded,
     ProcessStartError,
     WorkerPool,
@@ -105,7 +107,7 @@ def plan_run(
         if isinstance(own.reference, CachedReference) and not recalled:
             _ = own.reference.real_engine  # once, not in every process
         shared = (own, *own.all_with_overrides, *(item for item in work if isinstance(item, Case)))
-        return ParallelPlan(lambda: WorkerPool(1, forked=shared), _IN_FLIGHT_PER_WORKER, 1, shared, answers)
+        return ParallelPlan(lambda: ForkedWorker(shared), 1, 1, shared, answers)
     return None
 
 
@@ -123,7 +125,7 @@ def run_in_parallel(
     try:
         yield from division.results([cases[at : at + plan.size] for at in range(0, len(cases), plan.size)])
     finally:
-        division.executor.shutdown(wait=isinstance(division.executor, WorkerPool), cancel_futures=True)
+        division.executor.shutdown(wait=isinstance(division.executor, LocalExecutor), cancel_futures=True)
 
 
 class _ParallelRun:
@@ -167,7 +169,7 @@ class _ParallelRun:
             lost.set_exception(error)
             self.in_flight[lost] = chunk
             return
-        if isinstance(self.executor, WorkerPool):
+        if isinstance(self.executor, LocalExecutor):
             limit = self.options.of(chunk[0][1]).timeout  # with a limit, a chunk is one case
             self.in_flight[self.executor.submit_within(limit, check_chunk, self.settings, cases)] = chunk
             return

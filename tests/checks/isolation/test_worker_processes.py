@@ -17,6 +17,7 @@ import pytest
 from gradcheck.checks.isolation import time_limit
 from gradcheck.checks.isolation.time_limit import OutOfTime
 from gradcheck.checks.isolation.worker_processes import (
+    ForkedWorker,
     ProcessEnded,
     ProcessStartError,
     WorkerPool,
@@ -164,8 +165,17 @@ def test_libraries_have_one_thread_in_a_worker(workers: WorkerPool) -> None:
 
 
 def test_what_a_fork_was_given_is_not_sent() -> None:
-    with WorkerPool(1, forked=(lambda x: x + 1,)) as worker:
+    with ForkedWorker((lambda x: x + 1,)) as worker:
         assert worker.submit(call_inherited, 0, 2).result() == 3
+
+
+def test_a_fork_has_the_settings_of_the_thread_that_submits() -> None:
+    mode = threading.local()
+    mode.enabled = True
+    with ForkedWorker((lambda: mode.enabled,)) as worker:
+        assert worker.submit(call_inherited, 0).result()
+        assert isinstance(worker.submit(os._exit, 1).exception(), ProcessEnded)
+        assert worker.submit(call_inherited, 0).result(), "a later fork"
 
 
 def test_a_limit_holds_for_one_call_that_nothing_interrupts() -> None:
@@ -175,14 +185,14 @@ def test_a_limit_holds_for_one_call_that_nothing_interrupts() -> None:
         begun.set()
         in_one_call()
 
-    with WorkerPool(1, forked=(one_long_call,)) as worker:
+    with ForkedWorker((one_long_call,)) as worker:
         error = worker.submit_within(0.3, call_inherited, 0).exception()
     assert isinstance(error, OutOfTime)
     assert begun.is_set()
 
 
 def test_workers_that_are_sent_home_leave_their_work() -> None:
-    workers = WorkerPool(1, forked=())
+    workers = WorkerPool(1)
     begun, waiting = workers.submit(time.sleep, FOREVER), workers.submit(time.sleep, FOREVER)
     while not begun.running():
         time.sleep(0.01)
@@ -202,7 +212,7 @@ def test_a_program_that_cannot_be_run_again_is_not(monkeypatch: pytest.MonkeyPat
 
 def test_a_process_that_cannot_be_had_is_no_fault_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gradcheck.checks.isolation.worker_processes._serve", os._exit)
-    with WorkerPool(1, forked=()) as worker, pytest.raises(ProcessStartError):
+    with ForkedWorker(()) as worker, pytest.raises(ProcessStartError):
         worker.submit(abs, -1).result()
 
 
@@ -213,7 +223,7 @@ def pauses() -> str:
 
 
 def test_what_is_loaded_late_is_waited_for() -> None:
-    workers = WorkerPool(1, forked=())
+    workers = WorkerPool(1)
     try:
         assert workers.submit_within(1.5, pauses).result() == "done"
     finally:
