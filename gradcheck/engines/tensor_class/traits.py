@@ -158,9 +158,9 @@ def _with_chain(engine: BackwardEngine, can: Capabilities, probe: GradientProbe)
         z = applied(y)
         passed(z, 1)
         inner, own, arrived = engine.gradient(y), engine.gradient(z), engine.gradient(start)
-        if arrived is None or not np.any(arrived):
+        if not _is_nonzero(arrived):
             return replace(can, not_understood=ONE_OP)
-        can = replace(can, keeps_intermediates=inner is not None and bool(np.any(inner)), keeps_roots=own is not None)
+        can = replace(can, keeps_intermediates=_is_nonzero(inner), keeps_roots=_is_nonzero(own))
         with suppress(GradcheckError, *USER_EXCEPTIONS):  # it may reject another pass
             passed(z, 1)
             is_anew = _is_times(1, engine.gradient(y), inner) and _is_times(2, engine.gradient(start), arrived)
@@ -180,6 +180,10 @@ def _with_chain(engine: BackwardEngine, can: Capabilities, probe: GradientProbe)
     # a class that overwrites gradients has equal ones
     keeps = moved or ((can.seed == "none" or engine.api.is_scalar) and not engine.api.keeps_first_gradient)
     return replace(can, keeps_graph=keeps, adds_to_roots=not is_set)
+
+
+def _is_nonzero(gradient: np.ndarray | None) -> bool:
+    return gradient is not None and bool(np.any(gradient))
 
 
 def _is_times(factor: int, now: np.ndarray | None, before: np.ndarray | None) -> bool:
