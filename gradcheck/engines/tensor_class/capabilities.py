@@ -23,6 +23,7 @@ class Capabilities:
     seed                   the form of the incoming gradient: an argument of `backward`, assigned before it, or "none"
     keeps_intermediates    gradients of tensors that are no leaves can be read afterwards
     keeps_graph            a second pass over the same graph has an effect
+    mutates_arrays         an array as incoming gradient is changed in place, a tensor is not
     keyword                the parameter of the incoming gradient; "" by position
     merges_equal_nodes     equal expressions of the same tensors share one gradient
     keeps_roots            the gradient of a pass's root can be read afterwards
@@ -40,6 +41,7 @@ class Capabilities:
     seed: SeedKind
     keeps_intermediates: bool
     keeps_graph: bool
+    mutates_arrays: bool = False
     keyword: str = ""
     merges_equal_nodes: bool = False
     keeps_roots: bool = True
@@ -96,6 +98,8 @@ def _convention_facts(can: Capabilities, is_scalar: bool) -> Iterator[Fact]:
         return
     if can.dtype != "float64":
         yield fact("computes_in", dtype=can.dtype)
+    if can.mutates_arrays:
+        yield fact("mutates_arrays")
     if can.total_shape:
         yield fact("totals_have_shape", shape=can.total_shape)
     if can.tracks_constants:

@@ -36,13 +36,14 @@ from gradcheck.errors import GradcheckError
 class _Score:
     """The score of one hypothesis: probes that ran, that were right.
 
-    `factors` are the ratios of wrong gradients; `tensors` is set if gradients are the class's own; `first_error` is
-    the first exception."""
+    `factors` are the ratios of wrong gradients; `tensors` is set if gradients are the class's own, `mutated` if a pass
+    changed the incoming gradient; `first_error` is the first exception."""
 
     ran: int = 0
     right: int = 0
     factors: tuple[float, ...] = ()
     tensors: bool = False
+    mutated: bool = False
     first_error: str = ""
 
     def matches_seed(self, seed: SeedKind) -> bool:
@@ -132,6 +133,8 @@ def _learn(engine: BackwardEngine) -> Capabilities:
         return replace(UNKNOWN, not_understood=_WRITES)
     if sums_are_integers(engine, can):
         return replace(UNKNOWN, not_understood=_WHOLE)
+    if can.seed == "tensor" and not best.mutated:
+        can = replace(can, mutates_arrays=any(score.mutated for score, _, other in found if other.seed == "array"))
     if best.right or best.is_consistent:
         return complete_capabilities(engine, can)
     errors = [entry[0].first_error for entry in found if entry[0].first_error and entry[2].seed == "none"]
@@ -167,7 +170,8 @@ def _score(engine: BackwardEngine, can: Capabilities) -> _Score:
             continue
         factor = factor_of(result)
         factors.append(factor)
-        score.ran, score.right = score.ran + 1, score.right + (factor == 1)
+        score.ran, score.right = score.ran + 1, score.right + (factor == 1 and not result.mutated)
+        score.mutated = score.mutated or result.mutated
         score.tensors = score.tensors or result.tensors
     score.factors = tuple(factors)
     return score

@@ -65,11 +65,13 @@ def hypotheses(api: Api, base: Capabilities) -> Iterator[Capabilities]:
 class ProbeResult(NamedTuple):
     """The gradients of a probe's operands, found and wanted.
 
-    `tensors` is set if they are the class's own tensors."""
+    `tensors` is set if they are the class's own tensors, `mutated` if the root's own gradient is not the incoming one
+    after the pass, in which an operand got two gradients."""
 
     found: list[np.ndarray | None]
     wanted: list[np.ndarray]
     tensors: bool
+    mutated: bool = False
 
 
 def run_probe(engine: BackwardEngine, can: Capabilities, probe: GradientProbe, mode: str = "") -> ProbeResult | None:
@@ -97,7 +99,10 @@ def run_probe(engine: BackwardEngine, can: Capabilities, probe: GradientProbe, m
         tensors = tensors[:1]
     kept = engine.api.gradient(engine.start_of(tensors[0]))
     wanted = list(probe.rule(incoming, *given))[: len(tensors)]
-    return ProbeResult([engine.gradient(tensor) for tensor in tensors], wanted, engine.api.is_tensor(kept))
+    found = [engine.gradient(tensor) for tensor in tensors]
+    own = engine.gradient(root) if probe.uses > 1 else None
+    mutated = own is not None and bool(np.any(own)) and not np.allclose(own, incoming)
+    return ProbeResult(found, wanted, engine.api.is_tensor(kept), mutated)
 
 
 def apply_op(engine: BackwardEngine, name: str, *operands: Any) -> Any:
@@ -130,7 +135,7 @@ def is_right(engine: BackwardEngine, can: Capabilities, probe: GradientProbe, mo
         result = run_probe(engine, can, probe, mode)
     except (GradcheckError, *USER_EXCEPTIONS):
         return False
-    return result is not None and factor_of(result) == 1
+    return result is not None and factor_of(result) == 1 and not result.mutated
 
 
 def writes_into_operands(engine: BackwardEngine) -> bool:

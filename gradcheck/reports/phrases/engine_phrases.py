@@ -40,6 +40,7 @@ add_phrases(
         # Conventions of Tensor classes
         "not_understood": "it is not understood, so nothing is checked: {why}",
         "computes_in": "it computes in {dtype}, and is held to that",
+        "mutates_arrays": "give backward() a Tensor: it changes an array in place",
         "totals_have_shape": "its single numbers have the shape {shape:shape}",
         "constants_are_tracked": "gradients flow only where both operands want one, so constants want one too",
         "keeps_no_intermediates": "it keeps no gradients of intermediates: those of inputs are compared",

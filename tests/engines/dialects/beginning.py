@@ -1,5 +1,5 @@
-"""Passes to which no gradient can be given, of classes without a product by which a root could be weighted: one begins
-at totals alone, the other with ones, and its product has a rule that nobody calls."""
+"""Passes that begin in unusual ways: at totals alone, with ones, with an object that they keep and change, or with a
+root that keeps no gradient."""
 
 from __future__ import annotations
 
@@ -72,3 +72,46 @@ class WithOnesWrong(WithOnes):
 class AtTotalsWrong(AtTotals):
     def exp(self) -> Any:
         return self._made(np.exp(self.data), (self,), lambda g: g * self.data)
+
+
+class Counting:
+    """A pass keeps the object that it is given, and adds to it with `+=`, which changes an array and makes a Tensor."""
+
+    def __init__(self, data: Any, parents: tuple[Counting, ...] = ()) -> None:
+        self.data, self.parents, self.grad, self.waiting = np.asarray(data, float), parents, None, 0
+        for parent in parents:
+            parent.waiting += 1
+
+    def __add__(self, other: Counting) -> Counting:
+        return Counting(self.data + other.data, (self, other))
+
+    def backward(self, gradient: Any, comes_from_child: bool = False) -> None:
+        self.waiting -= comes_from_child
+        if self.grad is None:
+            self.grad = gradient
+        else:
+            self.grad += gradient
+        if not self.waiting:
+            for parent in self.parents:
+                parent.backward(self.grad, True)
+
+
+class Untouched:
+    """The root keeps the gradient that it had, if the pass is given one."""
+
+    def __init__(self, data: Any, parents: Any = ()) -> None:
+        self.data, self.parents = np.asarray(data, float), parents
+        self.grad = np.zeros_like(self.data)
+
+    def __add__(self, other: Untouched) -> Untouched:
+        return Untouched(self.data + other.data, ((self, 1.0), (other, 1.0)))
+
+    def __mul__(self, other: Untouched) -> Untouched:
+        return Untouched(self.data * other.data, ((self, other.data), (other, self.data)))
+
+    def backward(self, gradient: Any = None) -> None:
+        if gradient is None:
+            self.grad = gradient = np.ones_like(self.data)
+        for parent, factor in self.parents:
+            parent.grad = parent.grad + gradient * factor
+            parent.backward(gradient * factor)

@@ -11,6 +11,7 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.checks.scheduling.run import run
 from gradcheck.engines.resolve import adapt
 from gradcheck.errors import Unsupported
+from gradcheck.facts import fact
 from tests.engines.dialects import (
     answering,
     asking,
@@ -34,6 +35,7 @@ UNDERSTOOD: dict[Any, tuple[str, ...]] = {
     objects.Variable: ("sums", "products", "bare", "matrices", "again", "twice"),
     lazy.Tensor: ("sums", "products", "bare", "reuse"),
     lazy.Buffered: ("sums", "products", "numbers", "bare", "reuse", "twice"),
+    beginning.Untouched: ("bare", "two uses", "twice"),
     columns.Columns: ("numbers",),
     asking.Asks: ("numbers", "reuse"),
     asking.Owns: ("reuse",),
@@ -56,6 +58,14 @@ def test_what_is_elsewhere_is_found(kind: type, name: str) -> None:
     found = judged(kind, name)
     assert found.status == "passed", [c for c in found.comparisons if c.status != "passed"]
     assert "a" in {c.tensor for c in found.comparisons if c.what == "gradient"}
+
+
+def test_a_class_gets_its_own_tensor_if_it_changes_an_array_in_place() -> None:
+    engine = adapt(beginning.Counting, "mine")
+    text = "inputs: {a: [1, 2], b: [3, -1]}\ngraph: {c: a + b, d: c + a, e: d + c}\nbackward: {e: [1, 0.5]}\n"
+    (found,) = run([case_of(text)], engines=[engine], trials=1).cases
+    assert found.status == "passed", [c for c in found.comparisons if c.status != "passed"]
+    assert fact("mutates_arrays") in engine.conventions
 
 
 @pytest.mark.parametrize(

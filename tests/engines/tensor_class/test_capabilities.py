@@ -45,6 +45,7 @@ def test_a_class_like_torch_has_no_conventions() -> None:
     ("changed", "found"),
     [
         ({"dtype": "float32"}, fact("computes_in", dtype="float32")),
+        ({"mutates_arrays": True}, fact("mutates_arrays")),
         ({"total_shape": (1,)}, fact("totals_have_shape", shape=(1,))),
         ({"tracks_constants": True}, fact("constants_are_tracked")),
         ({"keeps_intermediates": False}, fact("keeps_no_intermediates")),
