@@ -41,16 +41,30 @@ def is_unreliable(failures: PointFailures, engine: Engine, wrong: Sequence[Wrong
     return True
 
 
-def counts_all_twice(failures: PointFailures, engine: Engine, wrong: Sequence[WrongOperation]) -> bool:
-    """Blame an engine that counts everything twice: every op is off by 2."""
-    doubled = [one for one in wrong if _is_doubled(one)]
-    if not doubled or not all(one in doubled or _is_made(failures, engine, one) for one in wrong):
+def is_wrong_everywhere(failures: PointFailures, engine: Engine, wrong: Sequence[WrongOperation]) -> bool:
+    """Blame an engine that counts everything twice, or goes from the leaves.
+
+    Every op is then off by 2, or passes nothing on."""
+    others = [one for one in wrong if not _is_doubled(one) and not _is_zero(one.mine.gradients[one.index :][:1])]
+    if not all(_is_made(failures, engine, one) for one in others):
+        return False
+    if len(others) == len(wrong) and (wrong or not _arrives_nowhere(failures, engine)):
         return False
     found = diagnose_small_graphs(engine, failures.reference)
-    if found is None or found.kind != "counted_twice":
+    if found is None or (found.kind != "counted_twice" and found.message.kind != "goes_from_leaves"):
         return False
     _blame(failures, engine, BACKWARD_PASS, found)
     return True
+
+
+def _arrives_nowhere(failures: PointFailures, engine: Engine) -> bool:
+    """Return whether some gradient of the engine is wrongly zero."""
+    failed = (failures.comparisons[place] for place in failures.failed((ClaimKind.GRADIENT,), engine.name))
+    return any(_is_zero([c.got_array]) for c in failed)
+
+
+def _is_zero(gradients: Sequence[np.ndarray | None]) -> bool:
+    return not any(gradient is not None and np.any(gradient) for gradient in gradients)
 
 
 def _is_doubled(one: WrongOperation) -> bool:

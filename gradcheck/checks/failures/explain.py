@@ -19,7 +19,7 @@ from gradcheck.checks.failures.composed_ops import op_parts, separate_composed_o
 from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas
 from gradcheck.checks.failures.correction.step_edits import blame_slips_in_steps
 from gradcheck.checks.failures.correction.suggestion import refute, suggest
-from gradcheck.checks.failures.engine_faults import counts_all_twice, is_unreliable
+from gradcheck.checks.failures.engine_faults import is_unreliable, is_wrong_everywhere
 from gradcheck.checks.failures.explanation_points import ExplanationPoints
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS, evidence_of_formula, evidence_of_rule
 from gradcheck.checks.failures.point_failures import FORWARD_MODE, MAX_DIAGNOSED, PointFailures, diagnose
@@ -143,7 +143,7 @@ def _explain_engine(failures: PointFailures, engine: Engine) -> None:
     listed = list(wrong.values())
     if is_unreliable(failures, engine, listed) or has_forward_error(failures, engine):
         return
-    if counts_all_twice(failures, engine, listed):
+    if is_wrong_everywhere(failures, engine, listed):
         return
     if has_wrong_values(failures, engine):
         return

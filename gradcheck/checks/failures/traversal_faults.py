@@ -208,6 +208,15 @@ def _topologically(graph: TraversedGraph, receive: Receive, *, one_by_one: bool 
     return totals
 
 
+def _from_leaves(graph: TraversedGraph) -> Totals:
+    """Take tensors before their uses: only the roots have something to pass on."""
+    totals = graph.initial_totals()
+    for tensor in reversed(graph.topological_order()):
+        for operand, share in graph.shares_of(tensor, totals):
+            _add(totals, operand, share)
+    return totals
+
+
 def _by_recursion(graph: TraversedGraph, receive: Receive, *, wait: bool = True) -> Totals | None:
     """Take a tensor once all has arrived or, without `wait`, on each arrival."""
     totals, missing = graph.initial_totals(), dict[Tensor, int]()
@@ -291,6 +300,7 @@ _EACH, _FIRST = fact("passed_on_each_arrival"), fact("passed_on_when_first_met")
 #: In the order in which they are tried. A tensor that keeps only what arrives before its turn lacks the rest, as one
 #: that is overwritten lacks the first and one whose use is dropped lacks that: the order decides which these are.
 TRAVERSAL_FAULTS = (
+    TraversalFault("passed_on_early", fact("goes_from_leaves"), (_from_leaves,)),
     TraversalFault("passed_on_early", _EACH, _ON_EACH),
     TraversalFault("passed_on_early", _FIRST, _eager_traversals(once=True, at_turn=False)),
     TraversalFault("counted_twice", fact("passed_on_once_for_each"), _FOR_EACH),

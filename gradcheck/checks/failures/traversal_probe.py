@@ -87,7 +87,9 @@ def diagnose_case(points: Points, point: Point, engine: Engine, step: int) -> Di
     """Return the wrong pass that explains the case's inputs here and nearby."""
     near = [points.nearby_point(point, number) for number in range(MORE_POINTS + 1)]
     seen = [(_observe(one.problem, one.evaluation(engine), step),) for one in near]
-    return None if seen[0][0].is_right else _match_fault(seen)
+    first = seen[0][0]
+    is_telling = any(np.any(gradient) for name in first.inputs if (gradient := first.gradients.get(name)) is not None)
+    return _match_fault(seen) if is_telling and not first.is_right else None
 
 
 def diagnose_small_graphs(engine: Engine, reference: Engine, passes: int = 1) -> Diagnosis | None:

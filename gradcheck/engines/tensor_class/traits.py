@@ -159,7 +159,9 @@ def _with_chain(engine: BackwardEngine, can: Capabilities, probe: GradientProbe)
         passed(z, 1)
         inner, own, arrived = engine.gradient(y), engine.gradient(z), engine.gradient(start)
         if not _is_nonzero(arrived):
-            return replace(can, not_understood=ONE_OP)
+            passed(z, 1)
+            if not _is_nonzero(engine.gradient(start)):
+                return replace(can, not_understood=ONE_OP)  # a pass in a wrong order goes further each time
         can = replace(can, keeps_intermediates=_is_nonzero(inner), keeps_roots=_is_nonzero(own))
         with suppress(GradcheckError, *USER_EXCEPTIONS):  # it may reject another pass
             passed(z, 1)

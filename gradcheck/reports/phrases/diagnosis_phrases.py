@@ -80,6 +80,8 @@ add_phrases(
         ),
         "passed_on_when": "{name} passed on its gradient when only {reported:and} had reported",
         "passed_on_each_time": "{name} passed on what it had whenever a contribution arrived, {first} first",
+        "goes_from_leaves": "the pass goes from the leaves to the root, so only the last op's operands get gradients: "
+        "reverse the topological order",
         "passed_on_each_arrival": "passed on too early: whenever something arrives at a tensor, all that has arrived "
         "there by then is passed on, again and again",
         "passed_on_when_first_met": "passed on too early: a tensor passes on what it has when it is first met, and "

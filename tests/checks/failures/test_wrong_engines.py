@@ -18,6 +18,7 @@ CASES = ("cases/reuse", "cases/elementwise/known-numbers.yaml", "cases/matmul")
 DISEASES = {
     "overwrites": {"overwritten", "recursion"},  # it calls itself, too
     "passes_on_early": {"passed_on_early"},
+    "from_leaves": {"passed_on_early"},
     "random_ids": {"not_deterministic"},
     "recurses": {"recursion"},
     "mutates": {"mutated"},
@@ -76,3 +77,8 @@ def test_passing_on_early_is_told_by_who_had_reported() -> None:
     (cause,) = causes(case)
     assert cause.tensor == "x"
     assert "h passed on its gradient when only add at loss had reported" in say(cause.diagnoses[0].message)
+
+
+def test_a_pass_that_goes_from_the_leaves_is_told_as_that() -> None:
+    messages = {d.message.kind for case in checked("from_leaves").cases for c in causes(case) for d in c.diagnoses}
+    assert messages == {"goes_from_leaves"}
