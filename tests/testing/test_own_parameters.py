@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,8 @@ KINDS = [
     layers.StoresAll,
     layers.ReturnsAll,
     layers.ReturnsByName,
+    layers.ReturnsList,
+    layers.ReturnsMapping,
 ]
 
 
@@ -94,6 +97,34 @@ def test_a_layers_own_gradients_are_checked(kind: type) -> None:
     check_function(kind(), x=(2, 3))
     with pytest.raises(AssertionError, match=r"gradient of (W|params_0): .* differs"):
         check_function(layers.wrong(kind)(), x=(2, 3))
+
+
+class Doubles:
+    """A layer without parameters that returns an empty list of their gradients."""
+
+    def forward(self, x: Any, factor: float = 1.0, save: bool = False) -> Any:
+        self.factor = factor if save else None
+        return factor * x
+
+    def backward(self, dout: Any) -> Any:
+        return dout * self.factor, []
+
+
+def test_a_layer_without_parameters_may_return_an_empty_list() -> None:
+    layer = Doubles()
+    check_function(partial(layer.forward, factor=3.0, save=True), layer.backward, x=(2, 3), spec="3 * x")
+
+
+def test_a_method_in_a_partial_is_one_of_its_layer() -> None:
+    for kind in (layers.Affine, layers.wrong(layers.Affine)):
+        layer = kind()
+        layer.forward(np.ones((2, 3)))
+        forward, backward = partial(layer.forward), partial(layer.backward)
+        if kind is layers.Affine:
+            check_function(forward, backward, x=(2, 3), spec="x @ W + b")
+        else:
+            with pytest.raises(AssertionError, match=r"gradient of W: .* differs"):
+                check_function(forward, backward, x=(2, 3))
 
 
 def test_so_are_those_of_layers_inside_of_a_layer() -> None:

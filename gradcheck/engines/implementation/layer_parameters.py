@@ -7,17 +7,22 @@ and a gradient. Sublayers are searched, too.
 from __future__ import annotations
 
 import ast
+import copy
 import dis
+import functools
 import inspect
 import re
 import textwrap
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 import numpy as np
+
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 
 #: What stands before or after a tensor's name in the name of its gradient, without `_` and in lower case.
 _BEFORE = ("d", "grad", "dl", "dld", "dloss", "dlossd", "delta", "gradient", "grads")
@@ -126,12 +131,19 @@ def returned_names(backward: Callable[..., Any]) -> list[str]:
         return []
     found: list[str] = []
     for node in ast.walk(tree):
-        value = node.value if isinstance(node, ast.Return) else None
-        if isinstance(value, ast.Tuple):
-            found = [one.id if isinstance(one, ast.Name) else "" for one in value.elts]
-        elif isinstance(value, ast.Dict):
-            found = [one.value for one in value.keys if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        if isinstance(node, ast.Return) and isinstance(node.value, (ast.Tuple, ast.Dict)):
+            found = _written_names(node.value)
     return found
+
+
+def _written_names(value: ast.expr) -> list[str]:
+    """Return the names in an expression, also those in a list at its end."""
+    if isinstance(value, ast.Dict):
+        return [one.value for one in value.keys if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    listed = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
+    is_last = listed and isinstance(listed[-1], (ast.Tuple, ast.List, ast.Dict))
+    own, gathered = (listed[:-1], _written_names(listed[-1])) if is_last else (listed, [])
+    return [*(one.id if isinstance(one, ast.Name) else "" for one in own), *gathered]
 
 
 def layer_parameters(owner: Any) -> LayerParameters:
@@ -143,15 +155,43 @@ def layer_parameters(owner: Any) -> LayerParameters:
 
 def arrays_of_object(function: Callable[..., Any]) -> tuple[str, ...]:
     """Return the names of floating arrays in a callable object, or a method's."""
-    owner = getattr(function, "__self__", None if inspect.isroutine(function) else function)
+    owner = owner_of(function)
     own = vars(owner) if type(owner).__module__ != "builtins" and hasattr(owner, "__dict__") else {}
     return tuple(
         ".".join([name, *(str(step[0]) for step in key)])
         for name, value in own.items()
         if name != "__wrapped__"
         for key, one in _items(value)
-        if hasattr(one, "shape") and np.issubdtype(getattr(one, "dtype", None), np.inexact)
+        if not isinstance(one, type)
+        and hasattr(one, "shape")  # an annotation is a class
+        and np.issubdtype(getattr(one, "dtype", None), np.inexact)
     )
+
+
+def owner_of(function: Callable[..., Any]) -> Any:
+    """Return the object of a method, also in a partial, or of a call."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__self__", None if inspect.isroutine(function) else function)
+
+
+def method_of(owner: Any, method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the same method, or partial of one, of another object."""
+    if isinstance(method, functools.partial):
+        return functools.partial(method_of(owner, method.func), *method.args, **method.keywords)
+    return getattr(owner, getattr(method, "__name__", "__call__"))  # type: ignore[no-any-return]
+
+
+def copy_of(owner: Any) -> Any:
+    """Return a deep copy of an object, except for attributes that have none."""
+    try:
+        return copy.deepcopy(owner)
+    except USER_EXCEPTIONS:
+        copied = copy.copy(owner)
+        for name, value in vars(copied).items():
+            with suppress(*USER_EXCEPTIONS):
+                setattr(copied, name, copy.deepcopy(value))
+        return copied
 
 
 def gradient_names(name: str, known: set[str]) -> list[str]:

@@ -6,10 +6,8 @@ The forward returns `(out, cache)`, the backward gradients in the arguments' ord
 from __future__ import annotations
 
 import copy
-import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from itertools import islice, takewhile
 from typing import Any
 
@@ -23,12 +21,14 @@ from gradcheck.engines.implementation.foreign_function import PullbackFunction, 
 from gradcheck.engines.implementation.layer_parameters import (
     LayerParameter,
     LayerParameters,
+    copy_of,
     gradient_names,
     layer_parameters,
+    method_of,
+    owner_of,
     returned_names,
 )
 from gradcheck.engines.implementation.pair_tensors import PairCalls
-from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.errors import Unsupported
 
 #: Prefix and suffix of a tensor's name in the name of its gradient.
@@ -54,8 +54,8 @@ class NumpyPair:
         self.bound: tuple[str, ...] = ()
         self.calls = PairCalls(forward, backward)
         self.structures: Sequence[Any] = ()
-        own = getattr(forward, "__self__", None if inspect.isroutine(forward) else forward)
-        self.owner = own if own is getattr(backward, "__self__", None) and not isinstance(own, type) else None
+        own = owner_of(backward)
+        self.owner = own if own is not backward and own is owner_of(forward) and not isinstance(own, type) else None
         self.parameters = LayerParameters() if self.owner is None else layer_parameters(self.owner)
         if self.parameters.unchecked:
             self.parameters.add_returned(returned_names(backward), len(_names(forward) or ()))
@@ -125,11 +125,10 @@ class NumpyPair:
         """Return the pair of a copied owner; no call sees another's state."""
         if self.owner is None:
             return self
-        owner = _copy_of(self.owner)
-        methods = (getattr(one, "__name__", "__call__") for one in (self.forward, self.backward))
-        forward, backward = (getattr(owner, name) for name in methods)
+        owner = copy_of(self.owner)
         copied = copy.copy(self)
-        copied.forward, copied.backward, copied.owner = forward, backward, owner
+        copied.forward, copied.backward = (method_of(owner, one) for one in (self.forward, self.backward))
+        copied.owner = owner
         return copied
 
     def _stored(self, names: Sequence[str]) -> Any:
@@ -146,6 +145,10 @@ class NumpyPair:
             written = [gradient_names(name, known) for name in (names or [])[: len(inputs)]]
             listed = [self._stored(one) for one in written] if any(written) else [self._stored(_INPUT_GRADIENTS)]
             returned = tuple(listed)
+        elif self.owner is not None and _has_gathered(returned, len(inputs)):
+            *own_gradients, gathered = returned
+            further = self._of_parameters(gathered)
+            returned = tuple(own_gradients)
         elif isinstance(returned, tuple) and len(returned) == len(inputs) + len(self.parameters.found):
             further = dict(zip(self.parameters.found, returned[len(inputs) :], strict=True))
             returned = returned[: len(inputs)]
@@ -161,6 +164,13 @@ class NumpyPair:
             gradients = flat_gradients(self.structures, gradients) if self.structures else gradients
         stored = {one.name: one.gradient(self.owner) for one in own}
         return [*gradients, *(further.get(name) if one is None else one for name, one in stored.items())]
+
+    def _of_parameters(self, gathered: Any) -> dict[str, Any]:
+        """Return by name the gradients that came in one list or mapping."""
+        names = list(self.parameters.found)
+        if isinstance(gathered, Mapping):
+            return dict(zip(names, _by_name(gathered, len(names), names), strict=True))
+        return dict(zip(names, gathered, strict=True)) if len(gathered) == len(names) else {}
 
     def backward_arguments_text(self, given: list[Any], arguments: list[str], names: tuple[str, str]) -> list[str]:
         """Return the backward's arguments as text.
@@ -221,16 +231,18 @@ class NumpyPair:
         apart = len(incoming) == 1 or self._takes_apart(len(incoming), len(caches))
         given = incoming if apart else [tuple(incoming)]
         count = len(given)
-        takes_inputs = names is not None and len(names) == count + len(arguments) and len(names) > count + len(caches)
+        by_name = dict(zip(own or (), arguments, strict=False))
+        cached, further = ([], []) if names is None else (names[count:][: len(caches)], names[count + len(caches) :])
+        has_both = by_name.keys().isdisjoint(cached) and by_name.keys() >= set(further)
+        takes_inputs = names is not None and len(names) == count + len(arguments) and bool(further) and not has_both
         if caches and not takes_inputs:
-            return [*given, *(caches if names is None or len(names) > count else ())]
+            given = [*given, *(caches if names is None or cached else ())]
+            return [*given, *(by_name[name] for name in further if name in by_name)]
         if names is None:
             return [*given, *([] if self.owner is not None else arguments)]
         wanted = names[count:]
-        if own is not None and all(name in own for name in wanted):
-            by_name = dict(zip(own, arguments, strict=False))
-            if all(name in by_name for name in wanted):
-                return [*given, *(by_name[name] for name in wanted)]
+        if all(name in by_name for name in wanted):
+            return [*given, *(by_name[name] for name in wanted)]
         if len(wanted) == len(arguments) + 1:
             return [*given, *arguments, results[0]]
         return [*given, *arguments[: len(wanted)]]
@@ -256,18 +268,6 @@ def _array(result: Any) -> np.ndarray:
     return array
 
 
-def _copy_of(owner: Any) -> Any:
-    """Return a deep copy of an object, except for attributes that have none."""
-    try:
-        return copy.deepcopy(owner)
-    except USER_EXCEPTIONS:
-        copied = copy.copy(owner)
-        for name, value in vars(copied).items():
-            with suppress(*USER_EXCEPTIONS):
-                setattr(copied, name, copy.deepcopy(value))
-        return copied
-
-
 def _is_float_array(value: Any) -> bool:
     return isinstance(value, (np.ndarray, np.generic, float)) and is_differentiable(np.asarray(value).dtype)
 
@@ -291,6 +291,12 @@ def gradients_in_order(
         if len(listed) == len(places):
             return insert_at(listed, places, [None] * len(arguments))
     raise CodeError(f"backward returned {len(listed)} gradients for {len(wanted)} inputs that get one")
+
+
+def _has_gathered(returned: Any, inputs: int) -> bool:
+    """Return whether a list or mapping follows the inputs' gradients."""
+    is_longer = isinstance(returned, tuple) and len(returned) == inputs + 1
+    return is_longer and isinstance(returned[-1], (list, tuple, Mapping))
 
 
 def flat_gradients(structure: Any, gradient: Any) -> list[Any]:

@@ -94,9 +94,10 @@ def _unimplemented(error: NotImplementedError) -> str:
 
 
 def error_line(error: BaseException) -> str:
-    """`ValueError: shapes do not fit`, on one line."""
-    text = exception_text(error).splitlines()
-    return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
+    """`ValueError: shapes do not fit`, on one line; behind `:`, also the next."""
+    text = [line.strip() for line in exception_text(error).splitlines() if line.strip()]
+    count = next((number for number, line in enumerate(text, 1) if not line.endswith(":")), len(text))
+    return f"{type(error).__name__}: {' '.join(text[:count])}" if text else type(error).__name__
 
 
 def with_expected_errors(case: Case, evaluation: Evaluation) -> Evaluation:

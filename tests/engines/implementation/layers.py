@@ -114,6 +114,22 @@ class ReturnsByName(ReturnsAll):
         return {"x": dout @ self.W.T, "dW": self.factor * self.x.T @ dout, "db": dout.sum(0)}
 
 
+class ReturnsList(ReturnsAll):
+    """One that returns those of its parameters in a list."""
+
+    def backward(self, dout: Any) -> Any:
+        dx, dW, db = super().backward(dout)
+        return dx, [dW, db]
+
+
+class ReturnsMapping(ReturnsAll):
+    """One that returns those of its parameters by name."""
+
+    def backward(self, dout: Any) -> Any:
+        dx, dW, db = super().backward(dout)
+        return dx, {"W": dW, "b": db}
+
+
 class OfLayers:
     """A network, whose layers have the parameters; it has their arrays, too."""
 

@@ -72,6 +72,9 @@ def test_arrays_of_an_object_have_names() -> None:
             return x
 
     assert arrays_of_object(Model()) == arrays_of_object(Model().__call__) == ("w", "parts.b")
+    annotated = Model()
+    annotated.__annotations__ = {"x": np.ndarray}  # as wrappers of annotated functions have
+    assert arrays_of_object(annotated) == ("w", "parts.b")
     assert arrays_of_object(np.sin) == arrays_of_object(lambda x: x) == ()
 
 

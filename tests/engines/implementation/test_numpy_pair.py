@@ -25,6 +25,24 @@ def test_a_cache_goes_from_one_to_the_other() -> None:
     assert np.array_equal(gradients[2], [3, 3, 3, 3])
 
 
+def test_inputs_may_follow_the_cache() -> None:
+    found = pulled(lambda x, w: (x @ w, x), lambda g, cache, w: (g @ w.T, cache.T @ g), X, W)
+    assert np.array_equal(found[0], np.full((3, 2), 4))
+    assert np.array_equal(found[1], X.T @ np.ones((3, 4)))
+
+
+def test_a_list_whose_parameters_are_unknown_leaves_them_unchecked() -> None:
+    class Short(layers.ReturnsList):
+        def backward(self, dout: Any) -> Any:
+            dx, gathered = super().backward(dout)
+            return dx, gathered[:1]
+
+    layer = Short()
+    pair = NumpyPair(layer.forward, layer.backward)
+    assert len(list(pair([np.ones((2, 3))], [True])[2]([np.ones((2, 4))]))) == 1
+    assert sorted(pair.parameters.unchecked) == ["W", "b"]
+
+
 def test_without_one_the_inputs_do() -> None:
     assert np.array_equal(pulled(functions.square, functions.square_backward, B + 3)[0], [6, 6, 6, 6])
     assert pulled(lambda a, b: a * b, lambda g, b, a: (g * b, g * a), X, 2 * X)[0][1, 0] == 4  # by name

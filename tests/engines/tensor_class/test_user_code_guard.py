@@ -60,6 +60,7 @@ def test_hips_autograd_says_which_gradient_is_missing() -> None:
 
 def test_what_is_said_is_one_line() -> None:
     assert error_line(ValueError("a\nb")) == "ValueError: a"
+    assert error_line(ValueError("wrong, as follows:\n\n  b\nc")) == "ValueError: wrong, as follows: b"
     assert error_line(ValueError()) == "ValueError"
 
 
