@@ -6,7 +6,8 @@ The backward is compared with torch's gradient of the forward, if torch differen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,9 @@ from gradcheck.language.trial_draws import with_trials
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
 
+#: At how many points a gradient has to be wrong to be asked no more; one needs differences of all elements.
+_ENOUGH = 3
+
 
 def check_self_consistency(
     case: Case, engine: CodeEngine, forward_engine: CodeEngine | None, options: Options
@@ -66,8 +70,12 @@ def _checked(case: Case, engine: CodeEngine, forward_engine: CodeEngine | None, 
     own.variants = points[1:]
     context = Context(points[0].problem.case, options, engines, own)
     noise = CodeNoise(engine, forward_engine)
+    failures: Counter[str] = Counter()
     for point in points:
-        context.found += _compared(point, noise)
+        known = {name for name, count in failures.items() if count >= _ENOUGH}
+        compared = list(_compared(point, noise, known))
+        failures.update(c.tensor for c in compared if c.status == "failed")
+        context.found += compared
     if not points[0].problem.seeds[0]:  # the code raises for the given inputs
         return context
     stated = (
@@ -93,7 +101,8 @@ def _is_recorded(point: Point, engine: CodeEngine, forward_engine: CodeEngine) -
     return all(g is None or forward.get(name) is not None for name, g in _gradients(point.evaluation(engine)).items())
 
 
-def _compared(point: Point, noise: CodeNoise) -> Iterator[Comparison]:
+def _compared(point: Point, noise: CodeNoise, known: Collection[str]) -> Iterator[Comparison]:
+    """Compare the gradients at a point, except for those known to be wrong."""
     engine, forward_engine = noise.engine, noise.forward_engine
     got = point.evaluation(engine)
     error = got.error or next((state.error for state in got.states if state.error), None)
@@ -102,13 +111,12 @@ def _compared(point: Point, noise: CodeNoise) -> Iterator[Comparison]:
         yield subject.failed(fact("said", text=error.message))
         return
     forward = _gradients(point.evaluation(forward_engine)) if forward_engine is not None else {}
-    yield from compare_with_differences(
-        [
-            (CodeGradient(point, engine, name, gradient, noise), forward.get(name))
-            for name, gradient in _gradients(got).items()
-            if name in point.problem.inputs
-        ]
-    )
+    claims = [
+        (CodeGradient(point, engine, name, gradient, noise), forward.get(name))
+        for name, gradient in _gradients(got).items()
+        if name in point.problem.inputs and name not in known
+    ]
+    yield from compare_with_differences(claims) if claims else ()
 
 
 def _gradients(evaluation: Evaluation) -> Mapping[str, np.ndarray | None]:

@@ -39,6 +39,12 @@ def test_complex_pairs_are_held_to_differences_in_both_parts() -> None:
         check_function(lambda x: x * x, lambda g, x: g * 2 * x, x=x)
 
 
+def test_a_gradient_that_does_not_arrive_differs_in_all_elements() -> None:
+    x = np.arange(6.0).reshape(2, 3) + 1
+    with pytest.raises(AssertionError, match=r"one was expected[\s\S]*6 of 6 elements differ, at .* none"):
+        check_function(lambda x, y: x * y, lambda g, x, y: (g * y, None), x=x, y=x + 1)
+
+
 def test_a_number_is_held_to_differences() -> None:
     check_function(np.sin, lambda g, x: g * np.cos(x), x=np.float64(0.3))
     with pytest.raises(AssertionError):

@@ -57,3 +57,18 @@ def test_a_pair_is_called_by_its_forwards_name() -> None:
 
     with pytest.raises(AssertionError, match="gradient of x: twice differs"):
         check_function((twice, wrong), x=np.array([1.0, 2.0]), spec="2 * x")
+
+
+def test_a_gradient_known_to_be_wrong_is_not_asked_at_every_point() -> None:
+    calls = []
+
+    def forward(x: Any, w: Any, v: Any) -> Any:
+        calls.append(1)
+        return x @ w @ v
+
+    def doubled(g: Any, x: Any, w: Any, v: Any) -> Any:
+        return 2 * (g @ (w @ v).T), 2 * (x.T @ g @ v.T), 2 * ((x @ w).T @ g)
+
+    with pytest.raises(AssertionError, match="off by the constant factor 2"):
+        check_function(forward, doubled, x=(4, 6), w=(6, 6), v=(6, 5))
+    assert len(calls) < 6000  # 9,500 if all points are asked

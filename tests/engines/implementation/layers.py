@@ -118,16 +118,16 @@ class ReturnsList(ReturnsAll):
     """One that returns those of its parameters in a list."""
 
     def backward(self, dout: Any) -> Any:
-        dx, dW, db = super().backward(dout)
-        return dx, [dW, db]
+        dx, dw, db = super().backward(dout)
+        return dx, [dw, db]
 
 
 class ReturnsMapping(ReturnsAll):
     """One that returns those of its parameters by name."""
 
     def backward(self, dout: Any) -> Any:
-        dx, dW, db = super().backward(dout)
-        return dx, {"W": dW, "b": db}
+        dx, dw, db = super().backward(dout)
+        return dx, {"W": dw, "b": db}
 
 
 class OfLayers:
