@@ -209,7 +209,7 @@ def _topologically(graph: TraversedGraph, receive: Receive, *, one_by_one: bool 
 
 
 def _from_leaves(graph: TraversedGraph) -> Totals:
-    """Take tensors before their uses: only the roots have something to pass on."""
+    """Take tensors before their uses: only roots have something to pass on."""
     totals = graph.initial_totals()
     for tensor in reversed(graph.topological_order()):
         for operand, share in graph.shares_of(tensor, totals):

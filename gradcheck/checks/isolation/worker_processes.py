@@ -86,40 +86,6 @@ class LocalExecutor(Executor):
         """Submit a call with a limit in seconds; None for no limit."""
 
 
-class ForkedWorker(LocalExecutor):
-    """A fork of this process, which inherits these objects.
-
-    A call blocks, for the fork must be one of the thread that submits: code that was imported there may keep settings
-    for that thread alone."""
-
-    def __init__(self, inherited: Sequence[Any]) -> None:
-        self._inherited = inherited
-        self._process: _Process | None = None
-
-    def submit_within(
-        self, limit: float | None, function: Callable[..., Any], /, *args: Any, **kwargs: Any
-    ) -> Future[Any]:
-        future: Future[Any] = Future()
-        call = _pickle_call(function, *args, **kwargs)
-        try:
-            self._process = self._process or _Process(get_context("fork"), self._inherited)
-            right, found = self._process.answer(call, limit)
-        except BaseException as error:
-            self.shutdown()
-            if isinstance(error, KeyboardInterrupt):
-                raise
-            future.set_exception(error)
-        else:
-            (future.set_result if right else future.set_exception)(found)
-        return future
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Kill the process; no call is running."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.end()
-
-
 class WorkerPool(LocalExecutor):
     """`number` processes, started when there is work for them.
 
@@ -127,11 +93,11 @@ class WorkerPool(LocalExecutor):
     function and its arguments, called in each new process outside of any call's time."""
 
     def __init__(self, number: int, *, preload: Sequence[str] = (), first: tuple[Any, ...] | None = None) -> None:
-        self._first_call = None if first is None else _pickle_call(*first)
+        self._first_call = None if first is None else pickle_call(*first)
         self._context: Any = get_context(_method())
         start_fork_server(preload)
         self._tasks: queue.SimpleQueue[tuple[Future[Any], bytes, float | None] | None] = queue.SimpleQueue()
-        self._processes: dict[int, _Process] = {}
+        self._processes: dict[int, WorkerProcess] = {}
         self._is_shut_down = self._killed = False
         self._threads = [threading.Thread(target=self._run_tasks, args=(one,), daemon=True) for one in range(number)]
         for thread in self._threads:
@@ -143,7 +109,7 @@ class WorkerPool(LocalExecutor):
         if self._is_shut_down:
             raise RuntimeError("these workers were shut down")
         future: Future[Any] = Future()
-        self._tasks.put((future, _pickle_call(function, *args, **kwargs), limit))
+        self._tasks.put((future, pickle_call(function, *args, **kwargs), limit))
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -179,11 +145,11 @@ class WorkerPool(LocalExecutor):
         finally:
             self._end(number)
 
-    def _process(self, number: int) -> _Process:
+    def _process(self, number: int) -> WorkerProcess:
         """Return the current or a new process. Raises ProcessEnded after a kill."""
         is_new = number not in self._processes
         if is_new:
-            self._processes[number] = _Process(self._context, ())
+            self._processes[number] = WorkerProcess(self._context, ())
         if self._killed:
             raise ProcessEnded("before it began")
         process = self._processes[number]
@@ -238,7 +204,9 @@ def _without_main() -> Iterator[None]:
             sys.modules["__main__"] = known
 
 
-class _Process:
+class WorkerProcess:
+    """One process, which runs one call at a time."""
+
     def __init__(self, context: Any, given: Sequence[Any]) -> None:
         self._pipe, there = context.Pipe()
         theirs = self._pipe if context.get_start_method() == "fork" else None  # a fork has this end too
@@ -308,7 +276,8 @@ def _exit_description(code: int) -> str:
     return f"by the signal {signal.Signals(-code).name}" if code < 0 else f"with the exit code {code}"
 
 
-def _pickle_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> bytes:
+def pickle_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> bytes:
+    """Return a call as it is sent to a process. Raises as pickle does."""
     return pickle.dumps((function, args, kwargs))
 
 

@@ -15,13 +15,9 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.isolation import time_limit
-from gradcheck.checks.isolation.time_limit import OutOfTime
 from gradcheck.checks.isolation.worker_processes import (
-    ForkedWorker,
     ProcessEnded,
-    ProcessStartError,
     WorkerPool,
-    call_inherited,
     can_fork,
 )
 from gradcheck.checks.options import QUICK
@@ -164,33 +160,6 @@ def test_libraries_have_one_thread_in_a_worker(workers: WorkerPool) -> None:
     assert workers.submit(os.getenv, "OMP_NUM_THREADS").result() == "1"
 
 
-def test_what_a_fork_was_given_is_not_sent() -> None:
-    with ForkedWorker((lambda x: x + 1,)) as worker:
-        assert worker.submit(call_inherited, 0, 2).result() == 3
-
-
-def test_a_fork_has_the_settings_of_the_thread_that_submits() -> None:
-    mode = threading.local()
-    mode.enabled = True
-    with ForkedWorker((lambda: mode.enabled,)) as worker:
-        assert worker.submit(call_inherited, 0).result()
-        assert isinstance(worker.submit(os._exit, 1).exception(), ProcessEnded)
-        assert worker.submit(call_inherited, 0).result(), "a later fork"
-
-
-def test_a_limit_holds_for_one_call_that_nothing_interrupts() -> None:
-    begun = multiprocessing.get_context("fork").Event()
-
-    def one_long_call() -> None:
-        begun.set()
-        in_one_call()
-
-    with ForkedWorker((one_long_call,)) as worker:
-        error = worker.submit_within(0.3, call_inherited, 0).exception()
-    assert isinstance(error, OutOfTime)
-    assert begun.is_set()
-
-
 def test_workers_that_are_sent_home_leave_their_work() -> None:
     workers = WorkerPool(1)
     begun, waiting = workers.submit(time.sleep, FOREVER), workers.submit(time.sleep, FOREVER)
@@ -208,12 +177,6 @@ def test_a_program_that_cannot_be_run_again_is_not(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)
     with WorkerPool(1) as worker:
         assert worker.submit(abs, -1).result() == 1
-
-
-def test_a_process_that_cannot_be_had_is_no_fault_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradcheck.checks.isolation.worker_processes._serve", os._exit)
-    with ForkedWorker(()) as worker, pytest.raises(ProcessStartError):
-        worker.submit(abs, -1).result()
 
 
 def pauses() -> str:
