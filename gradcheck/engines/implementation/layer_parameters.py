@@ -1,7 +1,7 @@
-"""Parameters that a layer of NumPy arrays keeps, and their gradients.
+"""Parameters that a layer by hand keeps, and their gradients.
 
 Courses write `self.W` and `self.dW`, `self.params["W"]` and `self.grads["W"]`, lists of both, or objects with a value
-and a gradient. Sublayers are searched, too.
+and a gradient, such as `self.W.grad`. They are arrays or tensors. Sublayers are searched, too.
 """
 
 from __future__ import annotations
@@ -17,10 +17,14 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
+import torch
+
+from gradcheck.engines.implementation.pair_tensors import as_array
+from gradcheck.engines.torch import tensor_of
 
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 
@@ -30,6 +34,8 @@ _AFTER = ("grad", "gradient", "bar", "grads")
 #: Containers of gradients, and of values and gradients of one parameter.
 _CONTAINERS = ("grads", "gradients", "dparams", "grad", "dparameters", "paramgrads", "deltas")
 _VALUES, _GRADIENTS = ("value", "data", "val", "w"), ("grad", "gradient", "g", "d", "dw")
+#: Other words for a parameter in the name of its gradient.
+_WORDS = (frozenset(("weight", "weights", "w")), frozenset(("bias", "biases", "b")))
 #: How deep sublayers are searched.
 _DEPTH = 4
 
@@ -50,8 +56,13 @@ class Slot:
         return owner
 
     def put(self, owner: Any, value: np.ndarray) -> None:
-        """Store an array there, into the known one if it fits."""
+        """Store an array there, into the known one if it fits.
+
+        A tensor stays the same object with other data."""
         known = self.of(owner)
+        if isinstance(known, torch.Tensor):
+            known.data = tensor_of(value).to(known.device)
+            return
         if (
             isinstance(known, np.ndarray)
             and known.flags.writeable
@@ -75,18 +86,32 @@ class LayerParameter:
     value: Slot
     gradients: tuple[Slot, ...]
 
+    def array(self, owner: Any) -> np.ndarray:
+        """Return the value."""
+        return np.asarray(as_array(self.value.of(owner)))
+
+    def put(self, owner: Any, value: np.ndarray) -> None:
+        """Store a value; gradients that had its dtype get the new one."""
+        known = self.array(owner).dtype
+        self.value.put(owner, value)
+        for slot, array in self._stored(owner):
+            if array.dtype == known != value.dtype:
+                slot.put(owner, array.astype(value.dtype))
+
+    def _stored(self, owner: Any) -> list[tuple[Slot, np.ndarray]]:
+        found = ((slot, as_array(slot.of(owner))) for slot in self.gradients)
+        return [(slot, one) for slot, one in found if isinstance(one, np.ndarray) and one.dtype.kind in "fcV"]
+
     def gradient(self, owner: Any) -> Any:
         """Return the gradient that a backward has stored, or None."""
-        shape = np.shape(self.value.of(owner))
-        found = [one for one in (slot.of(owner) for slot in self.gradients) if one is not None]
+        shape = self.array(owner).shape
+        found = [one for one in (as_array(slot.of(owner)) for slot in self.gradients) if one is not None]
         return next((one for one in found if np.shape(one) == shape), found[0] if found else None)
 
     def clear(self, owner: Any) -> None:
         """Set stored gradients to zeros, which some backwards add to."""
-        for slot in self.gradients:
-            known = slot.of(owner)
-            if isinstance(known, np.ndarray) and known.dtype.kind in "fc":
-                slot.put(owner, np.zeros(np.shape(self.value.of(owner)), known.dtype))
+        for slot, known in self._stored(owner):
+            slot.put(owner, np.zeros(self.array(owner).shape, known.dtype))
 
 
 @dataclass(slots=True)
@@ -96,6 +121,11 @@ class LayerParameters:
     found: dict[str, LayerParameter] = field(default_factory=dict)
     unchecked: dict[str, Slot] = field(default_factory=dict)
     _known: dict[int, tuple[Any, str]] = field(default_factory=dict)  # by array, itself and its name
+
+    @property
+    def are_tensors(self) -> bool:
+        """True if some parameter is a tensor of torch."""
+        return any(isinstance(array, torch.Tensor) for array, _ in self._known.values())
 
     def add(self, array: Any, value: Slot, gradients: tuple[Slot, ...]) -> None:
         """Add a parameter; an array that is there already has further gradients."""
@@ -197,9 +227,10 @@ def copy_of(owner: Any) -> Any:
 def gradient_names(name: str, known: set[str]) -> list[str]:
     """Return those of the known names that a gradient of `name` may have."""
     plain = _plain(name)
-    wanted = {*(before + plain for before in _BEFORE), *(plain + after for after in _AFTER)}
+    words = {plain}.union(*(several for several in _WORDS if plain in several))
+    wanted = {*(before + word for word in words for before in _BEFORE), *(word + a for word in words for a in _AFTER)}
     matching = sorted(one for one in known if _plain(one) in wanted)
-    return sorted(matching, key=lambda one: name not in one)  # the same capitals first
+    return sorted(matching, key=lambda one: (plain not in _plain(one), name not in one))  # the same capitals first
 
 
 def _search(owner: Any, path: tuple[Any, ...], found: LayerParameters, seen: dict[int, Any]) -> None:
@@ -211,6 +242,7 @@ def _search(owner: Any, path: tuple[Any, ...], found: LayerParameters, seen: dic
     stored = {
         i.argval for code in _codes(owner, "forward") for i in dis.get_instructions(code) if i.opname == "STORE_ATTR"
     }
+    written = _written_to_others(owner)
     gradients = {gradient for name in own for gradient in gradient_names(name, set(own))}
     containers = [name for name in names if _plain(name) in _CONTAINERS]
     for name, value in own.items():
@@ -219,14 +251,28 @@ def _search(owner: Any, path: tuple[Any, ...], found: LayerParameters, seen: dic
         for key, one in _items(value):
             step = (*path, name, *key)
             own_names = _value_and_gradients(one)
-            if _is_layer(one):
+            if _is_parameter(one):
+                beside = _gradient_slots(key[-1][0] if key else name, names, containers)
+                slots = [Slot((*path, *slot)) for slot in beside]
+                if isinstance(one, torch.Tensor):
+                    slots += [Slot((*step, n)) for n in _GRADIENTS if n in written or getattr(one, n, None) is not None]
+                found.add(one, Slot(step), tuple(slots))
+            elif _is_layer(one):
                 _search(one, step, found, seen)
             elif own_names is not None:
                 array, others = own_names
                 found.add(getattr(one, array), Slot((*step, array)), tuple(Slot((*step, other)) for other in others))
-            elif _is_parameter(one):
-                slots = _gradient_slots(key[-1][0] if key else name, names, containers)
-                found.add(one, Slot(step), tuple(Slot((*path, *slot)) for slot in slots))
+
+
+def _written_to_others(owner: Any) -> set[str]:
+    """Return the attributes that methods set in other objects than `self`."""
+    found = set()
+    for code in _codes(owner, None):
+        for before, one in pairwise(dis.get_instructions(code)):
+            loaded = before.argval[-1] if isinstance(before.argval, tuple) else before.argval
+            if one.opname == "STORE_ATTR" and loaded != "self":
+                found.add(one.argval)
+    return found
 
 
 def _labels(path: tuple[Any, ...]) -> Iterator[str]:
@@ -271,6 +317,8 @@ def _value_and_gradients(one: Any) -> tuple[str, list[str]] | None:
 
 
 def _is_parameter(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return (value.is_floating_point() or value.is_complex()) and value.numel() > 0
     return isinstance(value, np.ndarray) and value.dtype.kind in "fc" and value.size > 0
 
 

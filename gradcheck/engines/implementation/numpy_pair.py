@@ -28,7 +28,7 @@ from gradcheck.engines.implementation.layer_parameters import (
     owner_of,
     returned_names,
 )
-from gradcheck.engines.implementation.pair_tensors import PairCalls
+from gradcheck.engines.implementation.pair_tensors import PairCalls, as_array
 from gradcheck.errors import Unsupported
 
 #: Prefix and suffix of a tensor's name in the name of its gradient.
@@ -52,11 +52,11 @@ class NumpyPair:
         """`several` is the number of tensors of the entry; None if unknown."""
         self.forward, self.backward, self._several = forward, backward, several
         self.bound: tuple[str, ...] = ()
-        self.calls = PairCalls(forward, backward)
         self.structures: Sequence[Any] = ()
         own = owner_of(backward)
         self.owner = own if own is not backward and own is owner_of(forward) and not isinstance(own, type) else None
         self.parameters = LayerParameters() if self.owner is None else layer_parameters(self.owner)
+        self.calls = PairCalls(forward, backward, self.parameters.are_tensors)
         if self.parameters.unchecked:
             self.parameters.add_returned(returned_names(backward), len(_names(forward) or ()))
 
@@ -79,7 +79,7 @@ class NumpyPair:
 
     def parameter_arrays(self) -> dict[str, np.ndarray]:
         """Return the values of the owner's parameters."""
-        return {name: np.asarray(one.value.of(self.owner)) for name, one in self.parameters.found.items()}
+        return {name: one.array(self.owner) for name, one in self.parameters.found.items()}
 
     def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, PullbackFunction]:
         count = len(arguments) - len(self.bound)
@@ -87,7 +87,7 @@ class NumpyPair:
         pair = self._copied()
         values = arguments[count:]
         for parameter, value in zip(own, values, strict=True):
-            parameter.value.put(pair.owner, value)
+            parameter.put(pair.owner, value)
         inputs = self._nested(arguments[:count])
         returned = pair.calls.call(pair.forward, inputs)
         found = pair._stored(_RESULTS) if returned is None else returned
@@ -101,7 +101,7 @@ class NumpyPair:
             given = pair._backward_arguments(list(incoming), caches, inputs, results)
             returned = pair.calls.call(pair.backward, given)
             for parameter, value in zip(own, values, strict=True):
-                np.copyto(value, parameter.value.of(pair.owner))  # a change in place is one of the argument
+                np.copyto(value, parameter.array(pair.owner))  # a change in place is one of the argument
             return pair._gradients(returned, inputs, self._nested_needs(needs[:count]), own)
 
         return arrays, several, pull
@@ -132,7 +132,8 @@ class NumpyPair:
         return copied
 
     def _stored(self, names: Sequence[str]) -> Any:
-        return next((vars(self.owner)[name] for name in names if name in getattr(self.owner, "__dict__", ())), None)
+        own = getattr(self.owner, "__dict__", {})
+        return as_array(next((own[name] for name in names if name in own), None))
 
     def _gradients(
         self, returned: Any, inputs: list[Any], needs: list[bool], own: Sequence[LayerParameter]

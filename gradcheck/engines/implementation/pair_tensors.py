@@ -22,12 +22,13 @@ class PairCalls:
     """Calls of a pair, with tensors in place of arrays if it takes those.
 
     Code that mentions neither torch nor NumPy is called with arrays first. One that raises then, and not with
-    tensors, takes tensors."""
+    tensors, takes tensors, as do methods of an object that keeps tensors."""
 
-    def __init__(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+    def __init__(self, forward: Callable[..., Any], backward: Callable[..., Any], keeps_tensors: bool = False) -> None:
         pair = (forward, backward)
         is_numpys = any(mentions(one, "numpy") for one in pair)
-        self.takes_tensors = True if any(mentions(one, "torch") for one in pair) else False if is_numpys else None
+        is_torchs = keeps_tensors or any(mentions(one, "torch") for one in pair)
+        self.takes_tensors = True if is_torchs else False if is_numpys else None
 
     def call(self, function: Callable[..., Any], arguments: list[Any]) -> Any:
         """Return the function's results, with arrays in place of tensors."""
@@ -50,7 +51,7 @@ class PairCalls:
 
 def _called_with_tensors(function: Callable[..., Any], arguments: list[Any]) -> Any:
     with torch.no_grad():
-        return _converted(function(*[_converted(one, _tensor) for one in arguments]), _array)
+        return _converted(function(*[_converted(one, as_tensor) for one in arguments]), as_array)
 
 
 def _converted(value: Any, convert: Callable[[Any], Any]) -> Any:
@@ -61,7 +62,7 @@ def _converted(value: Any, convert: Callable[[Any], Any]) -> Any:
     return with_parts(value, [_converted(part, convert) for part in parts])
 
 
-def _tensor(value: Any) -> Any:
+def as_tensor(value: Any) -> Any:
     """Return a tensor that shares the array's memory where torch can."""
     is_array = isinstance(value, np.ndarray) and value.dtype.kind in "biufcV"
     if not is_array or value.dtype == BFLOAT16 or not value.flags.writeable or min(value.strides, default=0) < 0:
@@ -69,7 +70,8 @@ def _tensor(value: Any) -> Any:
     return torch.from_numpy(value)
 
 
-def _array(value: Any) -> Any:
+def as_array(value: Any) -> Any:
+    """Return an array of a tensor, and anything else as it is."""
     if not isinstance(value, torch.Tensor):
         return value
     value = value.detach().cpu()

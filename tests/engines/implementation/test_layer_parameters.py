@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from gradcheck.engines.implementation.layer_parameters import (
     arrays_of_object,
@@ -13,6 +14,7 @@ from gradcheck.engines.implementation.layer_parameters import (
     layer_parameters,
     returned_names,
 )
+from gradcheck.testing import check_function
 from tests.engines.implementation import layers
 
 
@@ -82,3 +84,87 @@ def test_names_of_gradients() -> None:
     known = {"dW", "dw", "grad_W", "W_grad", "dLdW", "width", "W", "wd"}
     assert set(gradient_names("W", known)) == {"dW", "dw", "grad_W", "W_grad", "dLdW"}
     assert gradient_names("W", {"dw", "dW"})[0] == "dW"
+
+
+class Tensors:
+    """A layer on torch's tensors that keeps gradients in attributes."""
+
+    factor = 1.0
+
+    def __init__(self) -> None:
+        self.weight, self.bias = torch.randn(3, 2), torch.nn.Parameter(torch.randn(2))
+
+    def forward(self, x: Any) -> Any:
+        self.x = x
+        return x @ self.weight + self.bias
+
+    def backward(self, g: Any) -> Any:
+        self.store(self.factor * self.x.T @ g, g.sum(0))
+        return g @ self.weight.T
+
+    def store(self, dw: Any, db: Any) -> None:
+        self.grad_weight, self.grad_bias = dw, db
+
+
+class Adds(Tensors):
+    def __init__(self) -> None:
+        super().__init__()
+        self.dW, self.db = torch.zeros(3, 2), torch.zeros(2)
+
+    def store(self, dw: Any, db: Any) -> None:
+        self.dW += dw
+        self.db.add_(db)
+
+
+class InTensors(Tensors):
+    def store(self, dw: Any, db: Any) -> None:
+        self.weight.grad, self.bias.grad = dw, db
+
+
+class InTensorsOfModules(Tensors):
+    def store(self, dw: Any, db: Any) -> None:
+        self.weight.g = dw
+        self.bias.g = db
+
+
+class Stacked:
+    def __init__(self) -> None:
+        self.layers = [Adds(), Tensors()]
+        self.layers[1].weight = torch.randn(2, 2)
+
+    def forward(self, x: Any) -> Any:
+        return self.layers[1].forward(self.layers[0].forward(x))
+
+    def backward(self, g: Any) -> Any:
+        return self.layers[0].backward(self.layers[1].backward(g))
+
+
+class ForgetsBias(Tensors):
+    def store(self, dw: Any, db: Any) -> None:
+        self.grad_weight = dw
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [(Tensors, None), (Tensors, "x @ weight + bias"), (Adds, None), (InTensors, None), (InTensorsOfModules, None)],
+)
+def test_layers_may_keep_tensors(kind: type, spec: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = kind()
+    given = layer.weight.clone()
+    passed = check_function(layer, x=torch.randn(4, 3), spec=spec)
+    assert {"x", "weight", "bias"} <= {c.tensor for c in passed.cases[0].comparisons}
+    assert torch.equal(layer.weight, given)
+    monkeypatch.setattr(kind, "factor", 2.0)
+    with pytest.raises(AssertionError, match="gradient of weight"):
+        check_function(layer, x=torch.randn(4, 3), spec=spec)
+
+
+def test_layers_of_tensors_may_be_nested_and_what_they_forget_is_named() -> None:
+    passed = check_function(Stacked(), x=torch.randn(4, 3))
+    assert {"layers_0_weight", "layers_1_bias"} <= {c.tensor for c in passed.cases[0].comparisons}
+    passed = check_function(ForgetsBias(), x=torch.randn(4, 3))
+    assert ("bias",) in [dict(note.data).get("names") for c in passed.cases[0].comparisons for note in c.notes]
+
+
+def test_gradients_of_tensors_take_the_dtype_of_the_check() -> None:
+    check_function(Adds(), x=(4, 3), spec="x @ weight + bias", choices={"dtypes": ["float64", "bfloat16"]})
