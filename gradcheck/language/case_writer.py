@@ -193,6 +193,8 @@ def _implementation(one: Implementation) -> str:
         entries["tolerance"] = _mapping(_numbers(one.tolerance))
     if one.order is not None:
         entries["order"] = str(one.order)
+    if one.autocast:
+        entries["autocast"] = one.autocast
     if list(entries) == ["call"]:
         return _text(one.call)
     return f"{{{', '.join(f'{key}: {text}' for key, text in entries.items())}}}"

@@ -16,7 +16,9 @@ from gradcheck.language.loader.value_reader import read_tolerance
 from gradcheck.language.loader.yaml_document import BROKEN, Path, describe, path_text
 from gradcheck.language.suggest import did_you_mean
 
-_KEYS = ("call", "forward", "backward", "arguments", "dtypes", "tolerance", "order")
+_KEYS = ("call", "forward", "backward", "arguments", "dtypes", "tolerance", "order", "autocast")
+#: The dtypes of `torch.autocast`.
+_AUTOCAST = ("bfloat16", "float16")
 #: `FILE.py:NAME`, `package.module:Name.attribute`.
 _REFERENCE = re.compile(r"[^:\s][^:]*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _HINT = "write FILE.py:NAME, the file beside this one, or module:NAME"
@@ -75,15 +77,17 @@ class ImplementationReader:
         forward = self._reference((*inside, key), data[key])
         backward = self._reference((*inside, "backward"), data["backward"]) if "backward" in data else ""
         arguments = self._arguments(entry, (*path, "arguments"), data["arguments"]) if "arguments" in data else None
+        autocast = self._autocast((*path, "autocast"), data.get("autocast"))
         made = Implementation(
             entry,
             forward or "",
             backward or "",
             arguments,
-            self._dtypes((*path, "dtypes"), data.get("dtypes", [])),
+            self._dtypes((*path, "dtypes"), data.get("dtypes", ["float32"] if autocast else [])),
             self._tolerance((*path, "tolerance"), data.get("tolerance")),
             self._order((*path, "order"), data.get("order")),
             place=self.scope.document.place((*inside, key)),
+            autocast=autocast,
         )
         return made if len(self.scope.errors) == before else None
 
@@ -118,6 +122,14 @@ class ImplementationReader:
                 at = (*path, number) if isinstance(data, list) else path
                 self.scope.add_error(f"{describe(word)} is no dtype here", at, did_you_mean(str(word), known, ""))
         return tuple(dict.fromkeys(word for word in words if word in known))
+
+    def _autocast(self, path: Path, data: Any) -> str:
+        word = data.removeprefix("torch.") if isinstance(data, str) else data
+        if word is None or word in _AUTOCAST:
+            return word or ""
+        text = f"{path_text(path)} takes {' or '.join(_AUTOCAST)}, not {describe(data)}"
+        self.scope.add_error(text, path, "float32 stays as it is")
+        return ""
 
     def _order(self, path: Path, data: Any) -> int | None:
         if data in (None, 1, 2) and data is not True:

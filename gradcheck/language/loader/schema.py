@@ -116,6 +116,7 @@ DEFINITIONS: dict[str, Any] = {
             },
             "tolerance": {"$ref": "#/definitions/StatedTolerance"},
             "order": {"description": "1: second order is not checked.", "enum": [1, 2]},
+            "autocast": {"description": "The dtype of `torch.autocast` around it.", "enum": ["bfloat16", "float16"]},
         },
     },
     "Implementations": {

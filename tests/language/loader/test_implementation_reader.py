@@ -28,7 +28,7 @@ def test_all_that_may_be_said() -> None:
 implementations:
   y:
     - a.py:f
-    - {{call: "m:g", arguments: [h, n, 2], dtypes: [float64, torch.float32], tolerance: 1e-6}}
+    - {{call: "m:g", arguments: [h, n, 2], dtypes: [float64, torch.float32], tolerance: 1e-6, autocast: float16}}
     - {{forward: a.py:f, backward: a.py:b}}
   h: {{call: {{forward: a.py:f, backward: a.py:b}}, tolerance: {{atol: 1e-9}}}}
 """)
@@ -38,9 +38,17 @@ implementations:
     assert [claim.text for claim in second.arguments] == ["h", "n", "2"]
     assert second.dtypes == ("float64", "float32")
     assert second.tolerance == StatedTolerance(rtol=1e-6)
+    assert second.autocast == "float16"
     assert case.implementations[3].tolerance == StatedTolerance(atol=1e-9)
     assert case.generalize == Generalize()
     assert case_of(write(case)).implementations == case.implementations
+
+
+def test_autocast_means_float32_unless_dtypes_say_otherwise() -> None:
+    (one,) = case_of(f"{CASE}implementations: {{y: {{call: a.py:f, autocast: torch.bfloat16}}}}").implementations
+    assert (one.autocast, one.dtypes) == ("bfloat16", ("float32",))
+    _, (error,) = load_text(f"{CASE}implementations: {{y: {{call: a.py:f, autocast: half}}}}", "case.yaml")
+    assert str(error.place) == "case.yaml:4:47"
 
 
 @pytest.mark.parametrize(
@@ -58,6 +66,9 @@ implementations:
         ("{y: {call: a.py:f, arguments: [z]}}", "'z' is unknown"),
         ("{h: {call: a.py:f, arguments: [y]}}", "which is not known here"),
         ("{y: {call: a.py:f, tolerance: high}}", "takes a mapping"),
+        ("{y: {call: a.py:f, autocast: float32}}", "takes bfloat16 or float16, not the text 'float32'"),
+        ("{y: {call: a.py:f, autocast: ''}}", "takes bfloat16 or float16"),
+        ("{y: {call: a.py:f, autocast: [bfloat16]}}", "takes bfloat16 or float16"),
     ],
 )
 def test_mistakes_are_told(said: str, words: str) -> None:
