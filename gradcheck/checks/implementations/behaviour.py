@@ -14,7 +14,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.checks.claims.evaluations import check_engine
 from gradcheck.checks.claims.outcomes import engine_subject
 from gradcheck.checks.context import Context
-from gradcheck.checks.implementations import jvp_vmap_checks
+from gradcheck.checks.implementations import jvp_vmap_checks, operand_precision
 from gradcheck.checks.implementations.call_variants import EDGE_SHAPE_VARIANTS, SUBSETS, CallVariant, call_variants
 from gradcheck.checks.implementations.nondeterminism import largest_difference, nondeterminism_of
 from gradcheck.checks.implementations.undefined_derivatives import is_undefined
@@ -47,7 +47,7 @@ def check(context: Context, engine: CodeEngine, rounding: RoundingAllowance) -> 
     changed = list(_check_modified_arguments(engine, subject))
     notes: list[Fact] = list(engine.notes)
     notes += [fact("keeps_state")] if engine.code.keeps_state else []
-    failed = [*changed]
+    failed = [*changed, *operand_precision.check(context, engine, subject)]
     failed += _check_unwritten(context, engine, [context.points.own, *context.points.variants[-_MOST_POINTS:]])
     failed += _check_repeatability(context, engine, (subject, rounding), notes)
     if not failed or changed:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -32,14 +33,16 @@ class RecordingContext:
     mark_dirty = mark_non_differentiable = set_materialize_grads = _ignore
 
 
-def differentiable_forward(code: Code) -> Code | None:
-    """Return the code without own backwards; None if torch cannot record it."""
+def differentiable_forward(code: Code, of_kept: bool = False) -> Code | None:
+    """Return the code without own backwards; None if torch cannot record it.
+
+    With `of_kept`, also without that of an `apply` that was looked up before."""
     if not code.is_torch or code.call is None:
         return None
     inner = code.function
     if inner is not None:
         return replace(code, call=lambda *arguments: _run(inner, arguments), function=None)
-    return replace(code, around=_bypass_backwards)
+    return replace(code, around=partial(_bypass_backwards, of_kept))
 
 
 def _run(function: Any, arguments: tuple[Any, ...]) -> Any:
@@ -50,16 +53,19 @@ def _run(function: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 @contextmanager
-def _bypass_backwards() -> Iterator[None]:
+def _bypass_backwards(of_kept: bool) -> Iterator[None]:
     """Have `apply` of any `Function` run its forward, which torch records."""
-    known: Any = torch.autograd.Function.__dict__["apply"]
+    base: Any = torch.autograd.function._SingleLevelFunction if of_kept else torch.autograd.Function
+    known: Any = base.__dict__.get("apply")
 
     def apply(cls: Any, *arguments: Any) -> Any:
         return _run(cls, arguments)
 
     made: Callable[..., Any] = classmethod(apply)  # type: ignore[assignment]
-    torch.autograd.Function.apply = made  # type: ignore[method-assign]
+    base.apply = made
     try:
         yield
     finally:
-        torch.autograd.Function.apply = known  # type: ignore[method-assign]
+        del base.apply
+        if known is not None:
+            base.apply = known

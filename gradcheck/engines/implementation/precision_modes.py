@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -124,3 +125,32 @@ class StochasticRounding(WatchingMode):
             if one is found:
                 moved = torch.where(found == known, found, moved)
         return found.copy_(moved)
+
+
+class ForwardRounding(WatchingMode):
+    """Notes the results that a forward rounds to less than a dtype."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._bits = significand_bits(dtype)
+        self._rounded: list[torch.Tensor] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = func(*args, **(kwargs or {}))
+        given = [one for one in args if isinstance(one, torch.Tensor)]
+        name = func._schema.name.rpartition("::")[2].removesuffix("_")
+        casts = name in ("_to_copy", "copy") and any(significand_bits(one.dtype) >= self._bits for one in given)
+        viewed = () if func._schema.is_mutable else [_address(one) for one in given]
+        made = found if isinstance(found, (tuple, list)) else (found,)
+        made = [one for one in made if isinstance(one, torch.Tensor) and significand_bits(one.dtype) < self._bits]
+        if casts or name not in _EXACT:
+            self._rounded += [one for one in made if _address(one) not in viewed]
+        return found
+
+    def rounds_beside(self, results: Iterable[torch.Tensor]) -> bool:
+        """Return whether something else than these results is rounded."""
+        return not {_address(one) for one in self._rounded} <= {_address(one) for one in results}
+
+
+def _address(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()

@@ -100,6 +100,8 @@ add_phrases(
         "alone is: what each gets of a tie adds up to another total",
         "less_precise": "{engine} computes in less precision than {dtype} has: what it returns does not answer to "
         "changes that {dtype} sees",
+        "rounded_operand": "the gradient of {name} is off by {size:magnitude}, where its largest is "
+        "{largest:magnitude}: {name} is {own}, but its gradient is as rough as {dtype}, and nothing in the forward is",
         "between_the_sides": "no derivative there, and {engine} stays between the two sides",
         "undefined_at_kink": "no derivative there, and {engine} has no number for it",
         "differences_bar": "differences are known to {error:magnitude} there",

@@ -1,0 +1,61 @@
+"""Gradients of operands in their own dtypes, where these differ.
+
+A run has the least precise of the dtypes, and narrows the gradients of the others.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from gradcheck.engines.implementation.code_error import translate_code_errors
+from gradcheck.engines.implementation.precision_modes import ForwardRounding, StochasticRounding, significand_bits
+from gradcheck.language.problem import Problem
+
+if TYPE_CHECKING:
+    from gradcheck.engines.implementation.code_engine import CodeEngine
+
+
+def operand_gradients(engine: CodeEngine, problem: Problem, noise: int | None = None) -> dict[str, np.ndarray]:
+    """Return the gradients of operands that are more precise than the problem.
+
+    With a seed of `noise` all ops round at random. Raises CodeError."""
+    with engine.session(problem.dtype), nullcontext() if noise is None else StochasticRounding(noise):
+        leaves, results = _called(engine, problem)
+        least = significand_bits(engine.host.dtype(problem.dtype.name))
+        wider = {n: one for n, one in leaves.items() if one.is_floating_point() and significand_bits(one.dtype) > least}
+        seeds = {root: engine.leaf(g, False) for root, g in problem.seeds[0].items() if g is not None}
+        pairs = [(results[root], g.to(results[root].dtype)) for root, g in seeds.items() if root in results]
+        pairs = [(result, g) for result, g in pairs if result.requires_grad]
+        if not pairs or not wider:
+            return {}
+        roots, incoming = zip(*pairs, strict=True)
+        with translate_code_errors(engine.name):
+            found = torch.autograd.grad(roots, list(wider.values()), incoming, allow_unused=True)
+        return {name: engine.array(g).copy() for name, g in zip(wider, found, strict=True) if g is not None}
+
+
+def forward_rounds(engine: CodeEngine, problem: Problem) -> bool:
+    """Return whether a forward rounds intermediates to less than an operand."""
+    with engine.session(problem.dtype), torch.no_grad():
+        widest = max(map(engine.host.dtype, engine.binding.operand_dtypes.values()), key=significand_bits)
+        with ForwardRounding(widest) as seen:
+            _, results = _called(engine, problem)
+        return bool(seen.rounds_beside(results.values()))
+
+
+def _called(engine: CodeEngine, problem: Problem) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """Return the leaves in their own dtypes, and the results by name."""
+    run = engine.new_run(problem)
+    own = {name: engine.host.dtype(dtype) for name, dtype in engine.binding.operand_dtypes.items()}
+    leaves = {
+        name: leaf.detach().to(own.get(name, leaf.dtype)).requires_grad_(leaf.requires_grad)
+        for name, leaf in run.leaves.items()
+    }
+    found = run.compute_entry(engine.entry, problem.case.graph[engine.entry], {**run.constants, **leaves})
+    if isinstance(found, tuple):
+        return leaves, {f"{engine.entry}[{place}]": one for place, one in enumerate(found)}
+    return leaves, {engine.entry: found}
