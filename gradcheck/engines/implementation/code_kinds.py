@@ -116,8 +116,11 @@ def code_of(found: Any, backward: Any, name: str, several: int | None = None) ->
 def _is_layer(found: Any) -> bool:
     """Return whether an object or class has a forward and a backward."""
     kind = found if isinstance(found, type) else type(found)
-    if issubclass(kind, (torch.nn.Module, torch.autograd.Function, types.FunctionType)):
+    if issubclass(kind, (torch.autograd.Function, types.FunctionType)):
         return False
+    if issubclass(kind, torch.nn.Module):  # which has none by itself; Lightning's takes a loss
+        method = getattr(kind, "backward", None)
+        return inspect.isfunction(method) and list(inspect.signature(method).parameters)[1:2] not in ([], ["loss"])
     forward = getattr(found, "forward", None if isinstance(found, type) else found)
     return callable(forward) and callable(getattr(found, "backward", None))
 

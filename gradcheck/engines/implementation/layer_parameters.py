@@ -36,6 +36,8 @@ _CONTAINERS = ("grads", "gradients", "dparams", "grad", "dparameters", "paramgra
 _VALUES, _GRADIENTS = ("value", "data", "val", "w"), ("grad", "gradient", "g", "d", "dw")
 #: Other words for a parameter in the name of its gradient.
 _WORDS = (frozenset(("weight", "weights", "w")), frozenset(("bias", "biases", "b")))
+#: Where modules of torch keep parameters and modules.
+_OF_MODULES = ("_parameters", "_modules")
 #: How deep sublayers are searched.
 _DEPTH = 4
 
@@ -246,7 +248,7 @@ def _search(owner: Any, path: tuple[Any, ...], found: LayerParameters, seen: dic
     gradients = {gradient for name in own for gradient in gradient_names(name, set(own))}
     containers = [name for name in names if _plain(name) in _CONTAINERS]
     for name, value in own.items():
-        if name in stored or name in gradients or name in containers:
+        if name in stored or name in gradients or name in containers or name == "_buffers":
             continue
         for key, one in _items(value):
             step = (*path, name, *key)
@@ -257,7 +259,7 @@ def _search(owner: Any, path: tuple[Any, ...], found: LayerParameters, seen: dic
                 if isinstance(one, torch.Tensor):
                     slots += [Slot((*step, n)) for n in _GRADIENTS if n in written or getattr(one, n, None) is not None]
                 found.add(one, Slot(step), tuple(slots))
-            elif _is_layer(one):
+            elif _is_layer(one) or isinstance(one, torch.nn.Module):
                 _search(one, step, found, seen)
             elif own_names is not None:
                 array, others = own_names
@@ -277,6 +279,9 @@ def _written_to_others(owner: Any) -> set[str]:
 
 def _labels(path: tuple[Any, ...]) -> Iterator[str]:
     """Yield names for a parameter, the shortest first."""
+    path = tuple(
+        step[0] if before in _OF_MODULES else step for before, step in pairwise(("", *path)) if step not in _OF_MODULES
+    )
     steps = [step[0] if isinstance(step, tuple) else step for step in path]
     if isinstance(path[-1], str) and path[-1] in _VALUES and len(path) > 1:
         steps.pop()

@@ -168,3 +168,34 @@ def test_layers_of_tensors_may_be_nested_and_what_they_forget_is_named() -> None
 
 def test_gradients_of_tensors_take_the_dtype_of_the_check() -> None:
     check_function(Adds(), x=(4, 3), spec="x @ weight + bias", choices={"dtypes": ["float64", "bfloat16"]})
+
+
+class Module(torch.nn.Module):
+    """A module of torch with a backward by hand."""
+
+    factor = 1.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 2)
+        self.register_buffer("scale", torch.full((2,), 1.5))
+
+    def forward(self, x: Any) -> Any:
+        self.x = x
+        return self.linear(x) * self.scale
+
+    def backward(self, g: Any) -> Any:
+        g = g * self.scale
+        self.linear.weight.grad, self.linear.bias.grad = self.factor * g.T @ self.x, g.sum(0)
+        return g @ self.linear.weight
+
+
+class Inherits(Module):
+    factor = 2.0
+
+
+def test_the_backward_of_a_module_by_hand_is_called() -> None:
+    passed = check_function(Module(), x=torch.randn(4, 3))
+    assert {"x", "linear_weight", "linear_bias"} <= {c.tensor for c in passed.cases[0].comparisons}
+    with pytest.raises(AssertionError, match="gradient of linear_weight"):
+        check_function(Inherits(), x=torch.randn(4, 3))
