@@ -58,9 +58,7 @@ class Slot:
         return owner
 
     def put(self, owner: Any, value: np.ndarray) -> None:
-        """Store an array there, into the known one if it fits.
-
-        A tensor stays the same object with other data."""
+        """Store an array there, into a known one that fits, or any tensor."""
         known = self.of(owner)
         if isinstance(known, torch.Tensor):
             known.data = tensor_of(value).to(known.device)
@@ -97,8 +95,7 @@ class LayerParameter:
         known = self.array(owner).dtype
         self.value.put(owner, value)
         for slot, array in self._stored(owner):
-            if array.dtype == known != value.dtype:
-                slot.put(owner, array.astype(value.dtype))
+            slot.put(owner, array.astype(value.dtype if array.dtype == known else array.dtype))
 
     def _stored(self, owner: Any) -> list[tuple[Slot, np.ndarray]]:
         found = ((slot, as_array(slot.of(owner))) for slot in self.gradients)
@@ -122,15 +119,19 @@ class LayerParameters:
 
     found: dict[str, LayerParameter] = field(default_factory=dict)
     unchecked: dict[str, Slot] = field(default_factory=dict)
+    are_tensors: bool = False  # whether some of them are torch's
     _known: dict[int, tuple[Any, str]] = field(default_factory=dict)  # by array, itself and its name
 
-    @property
-    def are_tensors(self) -> bool:
-        """True if some parameter is a tensor of torch."""
-        return any(isinstance(array, torch.Tensor) for array, _ in self._known.values())
+    def cast_others(self, owner: Any, bound: Sequence[str]) -> None:
+        """Give tensors that are not bound torch's default dtype, as in modules."""
+        others = (one.value for name, one in self.found.items() if name not in bound)
+        for known in (slot.of(owner) for slot in (*self.unchecked.values(), *others)):
+            if isinstance(known, torch.Tensor) and known.is_floating_point():
+                known.data = known.data.to(torch.get_default_dtype())
 
     def add(self, array: Any, value: Slot, gradients: tuple[Slot, ...]) -> None:
         """Add a parameter; an array that is there already has further gradients."""
+        self.are_tensors |= isinstance(array, torch.Tensor)
         _, name = self._known.get(id(array), (None, ""))
         if not name:
             name = next(one for one in _labels(value.path) if one not in self.found and one not in self.unchecked)
@@ -268,20 +269,15 @@ def _search(owner: Any, path: tuple[Any, ...], found: LayerParameters, seen: dic
 
 def _written_to_others(owner: Any) -> set[str]:
     """Return the attributes that methods set in other objects than `self`."""
-    found = set()
-    for code in _codes(owner, None):
-        for before, one in pairwise(dis.get_instructions(code)):
-            loaded = before.argval[-1] if isinstance(before.argval, tuple) else before.argval
-            if one.opname == "STORE_ATTR" and loaded != "self":
-                found.add(one.argval)
-    return found
+    pairs = [pair for code in _codes(owner, None) for pair in pairwise(dis.get_instructions(code))]
+    stores = [(before.argval, one.argval) for before, one in pairs if one.opname == "STORE_ATTR"]
+    return {name for loaded, name in stores if (loaded[-1] if isinstance(loaded, tuple) else loaded) != "self"}
 
 
 def _labels(path: tuple[Any, ...]) -> Iterator[str]:
     """Yield names for a parameter, the shortest first."""
-    path = tuple(
-        step[0] if before in _OF_MODULES else step for before, step in pairwise(("", *path)) if step not in _OF_MODULES
-    )
+    pairs = [pair for pair in pairwise(("", *path)) if pair[1] not in _OF_MODULES]
+    path = tuple(step[0] if before in _OF_MODULES else step for before, step in pairs)
     steps = [step[0] if isinstance(step, tuple) else step for step in path]
     if isinstance(path[-1], str) and path[-1] in _VALUES and len(path) > 1:
         steps.pop()

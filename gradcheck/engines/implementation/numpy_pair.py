@@ -88,6 +88,7 @@ class NumpyPair:
         values = arguments[count:]
         for parameter, value in zip(own, values, strict=True):
             parameter.put(pair.owner, value)
+        pair.parameters.cast_others(pair.owner, self.bound)
         inputs = self._nested(arguments[:count])
         returned = pair.calls.call(pair.forward, inputs)
         found = pair._stored(_RESULTS) if returned is None else returned
