@@ -10,6 +10,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
+from gradcheck.autograd.dtypes import BY_NAME, real_of
 from gradcheck.engines.implementation.call_arguments import Operand, operands_in
 from gradcheck.engines.tensor_class.user_code_guard import signature_parameters
 from gradcheck.errors import InvalidCase
@@ -34,6 +37,12 @@ class Binding:
     autocast: str = ""  # the dtype of `torch.autocast` around the call
     how: str = "in order"
     objects: Mapping[str, Any] = field(default_factory=dict)
+
+    def default_dtype(self, dtype: np.dtype) -> np.dtype:
+        """Return the dtype of new tensors: the most precise of the operands'."""
+        return max(
+            (dtype, *map(BY_NAME.__getitem__, self.operand_dtypes.values())), key=lambda one: real_of(one).itemsize
+        )
 
     @property
     def claims(self) -> tuple[Claim, ...]:

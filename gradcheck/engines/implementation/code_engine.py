@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from gradcheck.autograd.dtypes import BY_NAME, real_of
 from gradcheck.engines.base import Evaluation, as_tensor_error
 from gradcheck.engines.define_by_run import Gradients, SecondOrder
 from gradcheck.engines.graph_run import GraphRun
@@ -76,8 +75,7 @@ class CodeEngine(Torch):
 
     def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
         """Capture the code's output and restore global state, once if nested."""
-        own = (BY_NAME[name] for name in self.binding.operand_dtypes.values())
-        dtype = max((dtype, *own), key=lambda one: real_of(one).itemsize)  # of new tensors, as outside of a check
+        dtype = self.binding.default_dtype(dtype)
         if not self._is_open:
             return self._opened(dtype)
         if self._has_session_settings(dtype):

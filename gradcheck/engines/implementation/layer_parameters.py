@@ -7,7 +7,6 @@ and a gradient, such as `self.W.grad`. They are arrays or tensors. Sublayers are
 from __future__ import annotations
 
 import ast
-import copy
 import dis
 import functools
 import inspect
@@ -15,7 +14,6 @@ import re
 import textwrap
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count, pairwise
 from typing import Any
@@ -25,8 +23,6 @@ import torch
 
 from gradcheck.engines.implementation.pair_tensors import as_array
 from gradcheck.engines.torch import tensor_of
-
-from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 
 #: What stands before or after a tensor's name in the name of its gradient, without `_` and in lower case.
 _BEFORE = ("d", "grad", "dl", "dld", "dloss", "dlossd", "delta", "gradient", "grads")
@@ -213,18 +209,6 @@ def method_of(owner: Any, method: Callable[..., Any]) -> Callable[..., Any]:
     if isinstance(method, functools.partial):
         return functools.partial(method_of(owner, method.func), *method.args, **method.keywords)
     return getattr(owner, getattr(method, "__name__", "__call__"))  # type: ignore[no-any-return]
-
-
-def copy_of(owner: Any) -> Any:
-    """Return a deep copy of an object, except for attributes that have none."""
-    try:
-        return copy.deepcopy(owner)
-    except USER_EXCEPTIONS:
-        copied = copy.copy(owner)
-        for name, value in vars(copied).items():
-            with suppress(*USER_EXCEPTIONS):
-                setattr(copied, name, copy.deepcopy(value))
-        return copied
 
 
 def gradient_names(name: str, known: set[str]) -> list[str]:

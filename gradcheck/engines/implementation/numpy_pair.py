@@ -21,14 +21,13 @@ from gradcheck.engines.implementation.foreign_function import PullbackFunction, 
 from gradcheck.engines.implementation.layer_parameters import (
     LayerParameter,
     LayerParameters,
-    copy_of,
     gradient_names,
     layer_parameters,
     method_of,
     owner_of,
     returned_names,
 )
-from gradcheck.engines.implementation.pair_tensors import PairCalls, as_array
+from gradcheck.engines.implementation.pair_tensors import PairCalls, as_array, copy_of
 from gradcheck.errors import Unsupported
 
 #: Prefix and suffix of a tensor's name in the name of its gradient.

@@ -5,7 +5,9 @@ Both compute gradients by hand, so torch records nothing of them.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -76,3 +78,15 @@ def as_array(value: Any) -> Any:
         return value
     value = value.detach().cpu()
     return value.float().numpy().astype(BFLOAT16) if value.dtype is torch.bfloat16 else value.numpy()
+
+
+def copy_of(owner: Any) -> Any:
+    """Return a deep copy of an object, except for attributes that have none."""
+    try:
+        return copy.deepcopy(owner)
+    except USER_EXCEPTIONS:
+        copied = copy.copy(owner)
+        for name, value in vars(copied).items():
+            with suppress(*USER_EXCEPTIONS):
+                setattr(copied, name, copy.deepcopy(value))
+        return copied
