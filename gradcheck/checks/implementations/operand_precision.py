@@ -16,7 +16,6 @@ from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.context import Context
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.double_precision import double_precision_backend, double_precision_problem
-from gradcheck.engines.torch import Torch
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.problem import Problem
@@ -52,6 +51,8 @@ def check(context: Context, engine: CodeEngine, subject: Subject) -> Iterator[Co
 
 def _right_gradients(context: Context, engine: CodeEngine, problem: Problem) -> dict[str, tuple[np.ndarray, float]]:
     """Return torch's gradients of the forward, with noise, else the entry's."""
+    from gradcheck.engines.torch import Torch
+
     found = _gradients_of_forward(engine, problem)
     backend = context.engines.reference
     if found or type(backend) is not Torch:
