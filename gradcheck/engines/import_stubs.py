@@ -5,13 +5,14 @@ They are names that newer NumPys lack, and modules that have nothing to do with 
 
 from __future__ import annotations
 
+import dis
 import importlib.abc
 import importlib.machinery
 import os
 import sys
 import traceback
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -139,21 +140,44 @@ def _add_stub(error: ModuleNotFoundError) -> bool:
 
 
 class _StubValue:
-    """A value with any attribute, which can be called."""
+    """A value with any attribute, which can be called and unpacked."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _StubValue()
+        return _stub(name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return a decorated function or class unchanged."""
         return args[0] if len(args) == 1 and not kwargs and isinstance(args[0], (types.FunctionType, type)) else self
 
+    def __iter__(self) -> Iterator[Any]:
+        """Yield as many stand-ins as the caller unpacks; a loop gets none."""
+        caller = sys._getframe(1)
+        steps = (step for step in dis.get_instructions(caller.f_code) if step.offset == caller.f_lasti)
+        number = next((step.arg for step in steps if step.opname == "UNPACK_SEQUENCE"), None)
+        return iter([_StubValue() for _ in range(number or 0)])
+
     def __or__(self, other: Any) -> Any:  # in annotations
         return self
 
     __ror__ = __or__
+
+
+class _StubType(type):
+    """The type of a class without instances, for `isinstance` and as a base."""
+
+    def __getattr__(cls, name: str) -> Any:
+        return _stub(name)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return a stand-in; of a class derived from one, an instance."""
+        return _StubValue()(*args, **kwargs) if cls.__module__ == __name__ else super().__call__(*args, **kwargs)
+
+
+def _stub(name: str) -> Any:
+    """Return a stand-in for an attribute: a class if it is named like one."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return _StubType(name, (), {"__module__": __name__}) if name[:1].isupper() and not name.isupper() else _StubValue()
 
 
 class _StubModule(types.ModuleType):
@@ -162,9 +186,9 @@ class _StubModule(types.ModuleType):
         self.__path__: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _StubValue()
+        found = _stub(name)
+        setattr(self, name, found)  # a class is the same one each time
+        return found
 
 
 class _Cupy(_StubModule):

@@ -66,6 +66,21 @@ def test_what_draws_is_stood_in_for_and_what_computes_is_not() -> None:
         resolve_engine("other.py:Tensor")
 
 
+def test_classes_of_what_is_not_installed_are_types_and_values_are_unpacked() -> None:
+    text = """import pygraphviz as pd
+from pygraphviz import Frame
+assert Frame is pd.Frame and not isinstance(1, (int, pd.Frame)[1:]) and not issubclass(int, Frame)
+figure, (first, second) = pd.subplots(2)
+assert [one for one in first.parts] == []
+class Own(Frame):
+    def __init__(self, number): self.number = number
+assert Own(3).number == 3 and Frame(3).anything
+"""
+    write(Path("mine.py"), text + TENSOR)
+    assert resolve_engine("mine.py:Tensor")
+    assert kinds() == ["stood_in_for"]
+
+
 def test_a_graphics_cards_numpy_is_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
     monkeypatch.delitem(sys.modules, "cupy")
