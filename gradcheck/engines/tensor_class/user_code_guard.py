@@ -36,6 +36,8 @@ USER_EXCEPTIONS = (Exception, SystemExit)
 _SLIPS = (AttributeError, NameError, KeyError, ImportError)
 #: A line that raises, also behind its condition.
 _RAISES = re.compile(r"(^|:\s*)raise\b")
+#: The address of an object, as Python's `repr` prints it.
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 #: The number of characters kept of an output.
 LIMIT = 10_000
 
@@ -94,8 +96,10 @@ def _unimplemented(error: NotImplementedError) -> str:
 
 
 def error_line(error: BaseException) -> str:
-    """`ValueError: shapes do not fit`, on one line; behind `:`, also the next."""
-    text = [line.strip() for line in exception_text(error).splitlines() if line.strip()]
+    """`ValueError: shapes do not fit`, on one line; behind `:`, also the next.
+
+    Addresses of objects are left out: they would tell one mistake in two cases apart."""
+    text = [line.strip() for line in _ADDRESS.sub("", exception_text(error)).splitlines() if line.strip()]
     count = next((number for number, line in enumerate(text, 1) if not line.endswith(":")), len(text))
     return f"{type(error).__name__}: {' '.join(text[:count])}" if text else type(error).__name__
 

@@ -62,6 +62,7 @@ def test_what_is_said_is_one_line() -> None:
     assert error_line(ValueError("a\nb")) == "ValueError: a"
     assert error_line(ValueError("wrong, as follows:\n\n  b\nc")) == "ValueError: wrong, as follows: b"
     assert error_line(ValueError()) == "ValueError"
+    assert error_line(KeyError(object())) == "KeyError: <object object>"
 
 
 def case(steps: str) -> Case:
