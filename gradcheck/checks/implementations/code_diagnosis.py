@@ -17,6 +17,7 @@ from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.gather_evidence import with_graph
 from gradcheck.checks.failures.point_failures import diagnose
 from gradcheck.checks.failures.size_factor import express_in_sizes, ratio_of
+from gradcheck.checks.implementations.code_changes import changed_in_place, is_change
 from gradcheck.checks.implementations.complex_convention import conjugated_rule
 from gradcheck.checks.implementations.computed_formula import ComputedFormulas, EvidenceAtPoints
 from gradcheck.checks.implementations.gradient_relations import find_relations
@@ -70,6 +71,10 @@ def _diagnose(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, num
         context.found[number] = replace(context.found[number], diagnoses=why)
         return
     seen = list(_evidence(context, engine, c))
+    changed = changed_in_place(engine, c, seen)
+    if changed and (is_change(c) or changed[0].confidence == "confirmed"):
+        context.found[number] = replace(context.found[number], diagnoses=() if is_change(c) else changed)
+        return
     found = diagnose(evidence for _, evidence in seen)
     if any(one.kind in ("factor", "mean_for_sum") for one in found):
         everywhere = [*seen, *_evidence_at_other_sizes(context, engine, c)]
@@ -78,6 +83,8 @@ def _diagnose(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, num
     is_unsure = found[0].kind == "unknown" or (found[0].kind == "dtype" and found[0].confidence == "possible")
     if is_unsure and len(context.case.steps) == 1:
         found = _diagnose_precision(engine, seen) or _find_mistakes(formulas, engine, c, seen) or found
+    if changed and found[0].kind == "unknown":
+        found = changed
     context.found[number] = replace(context.found[number], diagnoses=found)
 
 
@@ -163,9 +170,6 @@ def _evidence_at(point: Point, engine: CodeEngine, c: Comparison) -> Evidence | 
     judge = right.get(c.tensor)
     if judge is None:
         return None
-    given = point.problem.inputs
-    leaves = [name for name in right if name in given and dtypes.is_differentiable(given[name].dtype)]
     others = {name: g for name, g in right.items() if name != c.tensor and g is not None}
-    neighbours = {name: g for name in leaves if name != c.tensor and (g := mine.get(name)) is not None}
-    evidence = Evidence(mine.get(c.tensor), judge, others=others, engine_gradients=neighbours)
+    evidence = Evidence(mine.get(c.tensor), judge, others=others)
     return with_graph(evidence, c.tensor, point)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from gradcheck.language.trial_draws import without_trials
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
+    from gradcheck.engines.implementation.code_kinds import Code
 
 #: How closely a trace has the code's values, and its derivatives those of differences.
 _SAME_VALUE, _SAME_SLOPE = 1e-9, 1e-4
@@ -63,16 +64,22 @@ def _judged(context: Context, engine: CodeEngine) -> Iterator[Context]:
 def _traced_forward(engine: CodeEngine, problem: Problem) -> Expr | None:
     """Return the expression that the code's forward computes; None if unknown."""
     from gradcheck.engines.implementation.differentiable_forward import differentiable_forward
-    from gradcheck.engines.implementation.traced_forward import traced_expression
+    from gradcheck.engines.implementation.traced_forward import traced_expression, traced_pair_expression
 
-    code = differentiable_forward(engine.code)
+    pair = engine.code.foreign if engine.code.kind == "numpy" else None
+    code = engine.code if pair is not None else differentiable_forward(engine.code)
     if code is None:
         return None
-    forward = type(engine)(engine.name, engine.entry, code, engine.binding, engine.device)
-    with forward.session(problem.dtype):
-        run = forward.new_run(problem)
+
+    def call(code: Code) -> Any:
+        return type(engine)(engine.name, engine.entry, code, engine.binding, engine.device).call_code(names)
+
+    with engine.session(problem.dtype):
+        run = engine.new_run(problem)
         names = {**run.leaves, **run.constants}
-        return traced_expression(lambda: forward.call_code(names), names)
+        if pair is None:
+            return traced_expression(lambda: call(code), names)
+        return traced_pair_expression(pair, lambda one: call(replace(code, foreign=one)), names)
 
 
 def _with_reference(context: Context, engine: CodeEngine, reference: Engine, case: Case) -> Context:
@@ -99,6 +106,8 @@ def _is_right(context: Context, engine: CodeEngine) -> bool:
     for c in context.found:
         if c.status == "failed":
             first.setdefault((c.what, c.tensor), c)
+    if not _has_values(context.points.nearby_point(context.points.own, 1), engine):
+        return False  # it holds numbers that depend on the inputs
     return all(
         _has_values(point, engine) and (c.what is not ClaimKind.GRADIENT or _has_slope(point, c))
         for c, point in ((c, context.points.at(c.trial)) for c in first.values())

@@ -259,7 +259,7 @@ class CodeEngine(Torch):
                 super()._sweep(roots, gradients)
         for now, before in zip(gradients, kept, strict=True):
             if now is not None and before is not None and not has_same_bits(now, before):
-                self.observations.changed_arguments.add("incoming")
+                self.observations.changed_arguments["incoming"] = self.array(now).copy()
 
     def _sweep_without_accumulation(self, roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> None:
         leaves = [one for one in self._leaves if one.requires_grad]

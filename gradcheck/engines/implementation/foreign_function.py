@@ -36,7 +36,7 @@ class Observations:
 
     misshapen_gradients    by the argument's place, gradients of another shape than the argument
     wider_dtypes           dtypes of results that are more precise than the arguments
-    changed_arguments      places of arguments changed in place, or "incoming"
+    changed_arguments      by place, or "incoming", arguments that were changed in place, as they are then
     is_once_differentiable whether the code declares that it has no second order
     shares_memory          whether a result shares the memory of an argument
     unrecorded_gradients   inputs whose gradients record no graph, so that they have no second order
@@ -46,7 +46,7 @@ class Observations:
 
     misshapen_gradients: dict[int, np.ndarray] = field(default_factory=dict)
     wider_dtypes: set[str] = field(default_factory=set)
-    changed_arguments: set[str] = field(default_factory=set)
+    changed_arguments: dict[str, np.ndarray] = field(default_factory=dict)
     is_once_differentiable: bool = False
     shares_memory: bool = False
     unrecorded_gradients: tuple[str, ...] = ()
@@ -118,7 +118,7 @@ class _ForeignCall:
         """Note arguments that have been changed in place."""
         for place in self.places:
             if not _is_same(self.passed_arrays[place], self.array_copies[place]):
-                self.observations.changed_arguments.add(f"argument {place}")
+                self.observations.changed_arguments[f"argument {place}"] = self.passed_arrays[place].copy()
 
 
 class _ForeignNode(torch.autograd.Function):
@@ -138,8 +138,9 @@ class _ForeignNode(torch.autograd.Function):
         kept = [g.copy() for g in given]
         found = ctx.pull(given)
         one.note_changed_arguments()
-        if not all(map(_is_same, given, kept)):
-            one.observations.changed_arguments.add("incoming")
+        for now, before in zip(given, kept, strict=True):
+            if not _is_same(now, before):
+                one.observations.changed_arguments["incoming"] = now.copy()
         gradients = [
             _as_torch_gradient(found[place], tensor, place, one.observations) if need else None
             for place, tensor, need in zip(one.places, ctx.tensors, ctx.needs_input_grad[1:], strict=True)

@@ -91,7 +91,7 @@ class NumpyPair:
         inputs = self._nested(arguments[:count])
         returned = pair.calls.call(pair.forward, inputs)
         found = pair._stored(_RESULTS) if returned is None else returned
-        results, caches = pair._split_results(found)
+        results, caches = pair.split_results(found)
         arrays = [_array(one) for one in results]
         several = len(arrays) > 1 if self._several is None else self._several > 1
 
@@ -184,7 +184,7 @@ class NumpyPair:
             raise Unsupported("a pair on torch's tensors is not written")
         incoming, name = names
         found = self.forward(*given)
-        results, caches = self._split_results(found)
+        results, caches = self.split_results(found)
         is_nested = isinstance(found, tuple) and isinstance(found[0], (tuple, list))
         result = f"{name}[0]" if isinstance(found, tuple) else name
         first = 1 if is_nested else len(results)
@@ -195,7 +195,7 @@ class NumpyPair:
             for one in self._backward_arguments(seeds, cached, arguments, [result])
         ]
 
-    def _split_results(self, found: Any) -> tuple[list[Any], list[Any]]:
+    def split_results(self, found: Any) -> tuple[list[Any], list[Any]]:
         """Return the results, and what follows them for the backward."""
         if not isinstance(found, tuple):
             return (list(found), []) if isinstance(found, list) and self._several not in (None, 1) else ([found], [])

@@ -7,24 +7,45 @@ and sizes are numbers in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from copy import copy
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
 from gradcheck.autograd.op import lookup
+from gradcheck.engines.implementation.traced_array import torch_call, traced
 from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 
+if TYPE_CHECKING:
+    from gradcheck.engines.implementation.numpy_pair import NumpyPair
+
 #: The longest expression.
 _LONGEST = 1500
+#: The largest constant array that is written.
+_LARGEST = 24
 _OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "true_divide": "/", "matmul": "@", "mm": "@", "pow": "**"}
 #: Methods that change no number.
-_SAME = ("clone", "contiguous", "detach", "view_as", "double", "type_as", "to", "requires_grad_", "alias", "data")
+_SAME = (
+    "clone",
+    "contiguous",
+    "detach",
+    "view_as",
+    "double",
+    "type_as",
+    "to",
+    "requires_grad_",
+    "alias",
+    "data",
+    "from_numpy",
+)
 #: Methods that take sizes or axes one by one.
 _OPEN = {"view": "reshape", "reshape": "reshape", "permute": "permute", "expand": "expand", "repeat": "repeat"}
 _PROPERTIES = ("T", "mT")
+_TRACED = (torch.Tensor, np.ndarray)
 
 
 class ForwardTracer(TorchFunctionMode):
@@ -34,14 +55,29 @@ class ForwardTracer(TorchFunctionMode):
         super().__init__()
         self._texts = {id(tensor): name for name, tensor in names.items()}
         self._kept: list[Any] = list(names.values())  # so that no `id` is given away
+        plain = {name: tensor.detach().cpu() for name, tensor in names.items() if tensor.dtype is not torch.bfloat16}
+        self._arrays = {name: tensor.resolve_conj().numpy() for name, tensor in plain.items()}
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         found = func(*args, **(kwargs or {}))
+        name = _name_of(func)
+        if name == "numpy":
+            found, name = traced(found, self), "clone"
+        self._note_text(found, name, args, kwargs or {})
+        return found
+
+    def note_call(self, found: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Note the result of a call of NumPy."""
         try:
-            self._note(found, _text_of(func, [self._argument(one) for one in args], self._keywords(kwargs or {})))
+            self._note_text(found, *torch_call(name, args, kwargs))
         except Unsupported:
             self._forget(found)
-        return found
+
+    def _note_text(self, found: Any, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        try:
+            self._note(found, _text_of(name, [self._argument(one) for one in args], self._keywords(kwargs)))
+        except Unsupported:
+            self._forget(found)
 
     def expression(self, found: Any) -> Expr | None:
         """Return the expression of a result, or of several; None if unknown."""
@@ -52,29 +88,30 @@ class ForwardTracer(TorchFunctionMode):
             return None
 
     def _note(self, found: Any, text: str) -> None:
-        if isinstance(found, torch.Tensor):
+        if isinstance(found, _TRACED):
             self._kept.append(found)
             self._texts[id(found)] = text
-        elif isinstance(found, (tuple, list)) and any(isinstance(one, torch.Tensor) for one in found):
+        elif isinstance(found, (tuple, list)) and any(isinstance(one, _TRACED) for one in found):
             for place, one in enumerate(found):
                 self._note(one, f"{text}[{place}]")
 
     def _forget(self, found: Any) -> None:
         for one in found if isinstance(found, (tuple, list)) else [found]:
-            if isinstance(one, torch.Tensor):
-                self._texts.pop(id(one), None)
+            if isinstance(one, _TRACED):
+                self._kept.append(one)
+                self._texts[id(one)] = ""
 
     def _keywords(self, kwargs: Mapping[str, Any]) -> str:
         given = {k: v for k, v in kwargs.items() if v is not None and not k.startswith("_") and k != "inplace"}
         return "".join(f", {key}={self._argument(value)}" for key, value in given.items())
 
     def _argument(self, value: Any) -> str:
-        if isinstance(value, torch.Tensor):
-            if id(value) in self._texts:
+        if id(value) in self._texts:
+            if self._texts[id(value)]:
                 return self._texts[id(value)]
-            if value.numel() == 1 and not value.requires_grad:
-                return repr(value.item())
-            raise Unsupported("a tensor that is not traced")
+            raise Unsupported("computed in a way that is not traced")
+        if isinstance(value, (*_TRACED, np.generic)):
+            return self._untraced(value)
         if isinstance(value, (tuple, list)):
             inside = [self._argument(one) for one in value]
             return f"[{', '.join(inside)}]" if not isinstance(value, tuple) or _are_numbers(value) else _tuple(inside)
@@ -86,6 +123,22 @@ class ForwardTracer(TorchFunctionMode):
             return repr(value)
         raise Unsupported("an argument that is not written")
 
+    def _untraced(self, value: Any) -> str:
+        """Return the name of an array of the same numbers, or the numbers."""
+        if isinstance(value, torch.Tensor):
+            if value.requires_grad or value.numel() != 1:
+                raise Unsupported("a tensor that is not traced")
+            return repr(value.item())
+        array = np.asarray(value)
+        if array.size == 1 and not array.ndim:
+            return repr(array.item())
+        for name, known in self._arrays.items():
+            if known.shape == array.shape and np.array_equal(known, array):
+                return name
+        if array.size > _LARGEST or array.dtype.kind not in "biuf":
+            raise Unsupported("an array that is not traced")
+        return f"tensor({array.tolist()})"
+
 
 def _are_numbers(values: Sequence[Any]) -> bool:
     return all(isinstance(one, int) for one in values)
@@ -95,13 +148,15 @@ def _tuple(inside: Sequence[str]) -> str:
     return f"({', '.join(inside)}{',' * (len(inside) == 1)})"
 
 
-def _text_of(func: Any, given: list[str], keywords: str) -> str:
-    """Return a call as an expression. Raises Unsupported."""
+def _name_of(func: Any) -> str:
     name = getattr(func, "__name__", "")
-    if name == "__get__":
-        name = getattr(getattr(func, "__self__", None), "__name__", "")
-        if name in _PROPERTIES:
-            return f"{given[0]}.{name}"
+    return getattr(getattr(func, "__self__", None), "__name__", "") if name == "__get__" else name
+
+
+def _text_of(name: str, given: list[str], keywords: str) -> str:
+    """Return a call as an expression. Raises Unsupported."""
+    if name in _PROPERTIES:
+        return f"{given[0]}.{name}"
     name = name.strip("_") if name.startswith("__") else name.removesuffix("_")
     if name in _SAME:
         return given[0]
@@ -130,3 +185,33 @@ def traced_expression(call: Callable[[], Any], names: Mapping[str, torch.Tensor]
     with tracer, torch.no_grad():
         found = call()
     return tracer.expression(found)
+
+
+def traced_pair_expression(pair: Any, call: Callable[[NumpyPair], Any], names: Mapping[str, Any]) -> Expr | None:
+    """Return the expression of a pair's forward; None if unknown.
+
+    `call` calls a `NumpyPair`."""
+    traced_pair, calls = copy(pair), _TracedCalls(pair, ForwardTracer(names))
+    traced_pair.calls = calls
+    with torch.no_grad():
+        call(traced_pair)
+    return calls.expression
+
+
+class _TracedCalls:
+    """Calls of a pair's forward with arrays that are traced."""
+
+    def __init__(self, pair: NumpyPair, tracer: ForwardTracer) -> None:
+        self._pair, self._tracer = pair, tracer
+        self.expression: Expr | None = None
+
+    def call(self, forward: Callable[..., Any], arguments: list[Any]) -> Any:
+        if self._pair.calls.takes_tensors:
+            given = [torch.from_numpy(one) if isinstance(one, np.ndarray) else one for one in arguments]
+        else:
+            given = [traced(one, self._tracer) if isinstance(one, np.ndarray) else one for one in arguments]
+        with self._tracer:
+            found = forward(*given)
+        results, _ = self._pair.split_results(found)
+        self.expression = self._tracer.expression(results[0] if len(results) == 1 else tuple(results))
+        return found

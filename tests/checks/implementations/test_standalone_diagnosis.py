@@ -55,6 +55,45 @@ def scaled_backward(g: Any, x: Any) -> Any:
     return 3 * g * np.cos(x)
 
 
+def unit_rows(x: Any) -> Any:
+    length = np.sqrt((x * x).sum(1, keepdims=True))
+    return x / length, x / length
+
+
+def not_divided_by_length(g: Any, y: Any) -> Any:
+    return g - y * (g * y).sum(1, keepdims=True)
+
+
+def residual(x: Any, w: Any) -> Any:
+    a = np.tanh(x @ w)
+    return x + a, (x, w, a)
+
+
+def without_residual(g: Any, cache: Any) -> Any:
+    x, w, a = cache
+    d = g * (1 - a * a)
+    return d @ w.T, x.T @ d
+
+
+def squares(x: Any, w: Any) -> Any:
+    return x * x * w, (x, w)
+
+
+def doubling_in_place(g: Any, cache: Any) -> Any:
+    x, w = cache
+    x *= 2
+    return x * w * g, x * x * g
+
+
+def shifted(x: Any, b: Any, beta: Any) -> Any:
+    t = np.tanh(x + b)
+    return 2 * t + beta, t
+
+
+def same_for_both(g: Any, t: Any) -> Any:
+    return 2 * g * (1 - t * t), g.sum(0), g.sum(0)
+
+
 @pytest.mark.parametrize(
     ("code", "inputs", "cause"),
     [
@@ -62,6 +101,13 @@ def scaled_backward(g: Any, x: Any) -> Any:
         ((Uncentred.apply, None), {"x": (4, 3)}, "softmax without its centring term"),
         ((Transposed.apply, None), {"a": (4, 4), "b": (4, 4)}, "second tensor is transposed"),
         ((scaled, scaled_backward), {"x": (4, 3)}, "off by the constant factor 3"),
+        ((unit_rows, not_divided_by_length), {"x": (4, 3)}, "keepdim=True) * y) / sqrt("),
+        (
+            (residual, without_residual),
+            {"x": (4, 3), "w": (3, 3)},
+            "the path through add at `y` (use 1 of 2) is dropped",
+        ),
+        ((squares, doubling_in_place), {"x": (4, 3), "w": (4, 3)}, "cause: squares changes its argument x in place"),
     ],
 )
 def test_causes_are_named_as_with_a_specification(code: Any, inputs: dict[str, Any], cause: str) -> None:
@@ -71,3 +117,21 @@ def test_causes_are_named_as_with_a_specification(code: Any, inputs: dict[str, A
     assert cause in report
     total = 16 if "a" in inputs else 12
     assert f"{total} of {total} elements differ" in report
+
+
+def test_a_gradient_of_another_argument_is_named() -> None:
+    with pytest.raises(AssertionError, match="mixed up: this is the gradient of beta"):
+        check_function(shifted, same_for_both, x=(4, 3), b=(3,), beta=(3,))
+
+
+def untraced_factor(x: Any) -> Any:
+    return x * np.asarray(x).copy(), x
+
+
+def wrong_square(g: Any, x: Any) -> Any:
+    return 5 * g * x
+
+
+def test_a_forward_that_is_not_traced_whole_is_compared_with_differences() -> None:
+    with pytest.raises(AssertionError, match=r"off by the constant factor 2\.5"):
+        check_function(untraced_factor, wrong_square, x=(4, 3))
