@@ -14,7 +14,7 @@ PACKAGE = ROOT / "gradcheck"
 MODULES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
 #: Lines of the package, and of its largest room.
 #: Raised from 84,000 and 26,300 with what code of one's own is checked for: its arguments, precision and layers.
-MOST_LINES = 88_500
+MOST_LINES = 88_600
 MOST_LINES_OF_CHECKS = 27_600
 #: Names that more than one module, or more than one class, has.
 MOST_SHARED_MODULE_NAMES = 20
