@@ -13,8 +13,9 @@ from pathlib import Path
 
 from benchmarks.fuzz.trial import Finding, Trial, planned, tried
 from benchmarks.timing import Row
+from gradcheck.checks.isolation.forked_worker import ForkedWorker
 from gradcheck.checks.isolation.time_limit import OutOfTime
-from gradcheck.checks.isolation.worker_processes import ProcessEnded, WorkerPool, call_inherited
+from gradcheck.checks.isolation.worker_processes import ProcessEnded, call_inherited
 
 #: Where what was found is kept, to be looked at.
 KEPT = Path(".gradcheck_cache") / "fuzz"
@@ -78,7 +79,7 @@ class Session:
             def check(number: int) -> Trial:
                 return tried(planned(number, self.seed), Path(folder))
 
-            with WorkerPool(1, forked=(check,)) as workers:
+            with ForkedWorker((check,)) as workers:
                 while time.monotonic() < end:
                     trial = self._trial(workers.submit_within(PATIENCE, call_inherited, 0, start), start)
                     self._count(trial)

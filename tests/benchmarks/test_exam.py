@@ -15,7 +15,8 @@ from benchmarks.exam.graphs import THEMES, all_graphs
 from benchmarks.exam.points import is_fixed, leading_to, points, speaks_of_a_root, words
 from benchmarks.exam.tools import Verdict, gradcheck, others
 from benchmarks.exam.truth import Judge
-from gradcheck.checks.isolation.worker_processes import WorkerPool, call_inherited
+from gradcheck.checks.isolation.forked_worker import ForkedWorker
+from gradcheck.checks.isolation.worker_processes import call_inherited
 
 GRAPHS = all_graphs()
 SQUARE = Graph(
@@ -152,7 +153,7 @@ def test_everybody_can_tell_right_from_wrong(name: str) -> None:
         assert gradcheck(item(SQUARE, "2 * x +")).status == "invalid"
     else:  # in a process of its own: JAX leaves threads, which no fork of other tests survives
         tool = others()[name]
-        with WorkerPool(1, forked=(lambda: [tool(right, point), tool(gross, point)],)) as worker:
+        with ForkedWorker((lambda: [tool(right, point), tool(gross, point)],)) as worker:
             assert worker.submit(call_inherited, 0).result() == ["right", "wrong"]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck.checks.isolation.worker_processes import WorkerPool
+from gradcheck.checks.isolation.forked_worker import ForkedWorker
 
 #: Calls `function(*args)` there, where the library is installed; what that raises is raised here.
 Elsewhere = Callable[..., Any]
@@ -18,7 +18,7 @@ Elsewhere = Callable[..., Any]
 @contextmanager
 def process() -> Iterator[Elsewhere]:
     """One that is started by the first call, and has the next ones, too."""
-    with WorkerPool(1, forked=()) as workers:
+    with ForkedWorker(()) as workers:
 
         def call(library: str, function: Callable[..., Any], *args: Any) -> Any:
             if find_spec(library) is None:

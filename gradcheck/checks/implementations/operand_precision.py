@@ -45,8 +45,8 @@ def check(context: Context, engine: CodeEngine, subject: Subject) -> Iterator[Co
             continue
         size, largest = (float(np.max(np.abs(one), initial=0.0)) for one in (wide(got) - want, want))
         if size > _UNITS * epsilon(got.dtype) * largest + _MARGIN * noise:
-            found = {"name": name, "size": size, "largest": largest, "dtype": problem.dtype.name}
-            yield subject.failed(fact("rounded_operand", own=got.dtype.name, **found))
+            own, dtype = got.dtype.name, problem.dtype.name
+            yield subject.failed(fact("rounded_operand", name=name, size=size, largest=largest, own=own, dtype=dtype))
 
 
 def _right_gradients(context: Context, engine: CodeEngine, problem: Problem) -> dict[str, tuple[np.ndarray, float]]:
