@@ -73,9 +73,16 @@ def nodes(roots: Iterable[torch.Tensor]) -> set[Any]:
     return found
 
 
+def backward_name(function: Any) -> str:
+    """Return the name of a `Function`'s backward; torch also takes `vjp`."""
+    is_own = getattr(function, "vjp", None) not in (None, torch.autograd.Function.vjp)
+    return "vjp" if is_own else "backward"
+
+
 def is_once_differentiable(node: Any) -> bool:
     """Return whether a node is of a `Function` marked `once_differentiable`."""
-    backward = getattr(getattr(node, "_forward_cls", None), "backward", None)
+    function = getattr(node, "_forward_cls", None)
+    backward = getattr(function, backward_name(function), None)
     code = getattr(backward, "__code__", None)
     is_torchs = code is not None and code.co_filename == torch.autograd.function.__file__
     return is_torchs and hasattr(backward, "__wrapped__")

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from gradcheck.engines.implementation.code_error import CodeError
+from gradcheck.engines.torch_nodes import backward_name
 
 #: Called with an argument's place and a gradient that torch would reject.
 KeepGradient = Callable[[int, torch.Tensor], None]
@@ -22,21 +23,22 @@ KeepGradient = Callable[[int, torch.Tensor], None]
 @contextmanager
 def intercept_backward(function: Any, arguments: Callable[[], Sequence[Any]], keep: KeepGradient) -> Iterator[None]:
     """Have the backward of a `Function` return only gradients of valid shapes."""
-    own = vars(function).get("backward")
-    known = function.backward
+    name = backward_name(function)
+    own = vars(function).get(name)
+    known = getattr(function, name)
 
     @wraps(known)
     def backward(ctx: Any, *incoming: Any) -> Any:
         return _checked_gradients(known(ctx, *incoming), arguments(), keep)
 
-    function.backward = staticmethod(backward)
+    setattr(function, name, staticmethod(backward))
     try:
         yield
     finally:
         if own is None:
-            del function.backward
+            delattr(function, name)
         else:
-            function.backward = own
+            setattr(function, name, own)
 
 
 def _checked_gradients(returned: Any, arguments: Sequence[Any], keep: KeepGradient) -> Any:

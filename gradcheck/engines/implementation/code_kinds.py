@@ -172,4 +172,4 @@ def _forward_of(function: Any) -> Callable[..., Any]:
 
 
 def _methods(owner: Any) -> list[Any]:
-    return [getattr(owner, name, None) for name in ("forward", "backward", "setup_context")]
+    return [getattr(owner, name, None) for name in ("forward", "backward", "vjp", "setup_context")]

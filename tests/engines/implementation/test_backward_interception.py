@@ -11,16 +11,16 @@ from gradcheck.engines.implementation.backward_interception import intercept_bac
 from gradcheck.engines.implementation.code_error import CodeError
 
 
-def _function(*returned: Any) -> Any:
+def _function(*returned: Any, name: str = "backward") -> Any:
     class Product(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
             return x @ w
 
-        @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
-            return returned if len(returned) != 1 else returned[0]
+    def backward(ctx: Any, g: Any) -> Any:
+        return returned if len(returned) != 1 else returned[0]
 
+    setattr(Product, name, staticmethod(backward))
     return Product
 
 
@@ -28,18 +28,19 @@ def _asked(function: Any) -> dict[int, tuple[int, ...]]:
     x, w = torch.ones(4, 3, requires_grad=True), torch.ones(3, 2, requires_grad=True)
     kept: dict[int, tuple[int, ...]] = {}
     y = function.apply(x, w)
-    known = function.backward
+    known = function.backward, function.vjp
     with intercept_backward(
         function, lambda: [x, w], lambda place, gradient: kept.update({place: tuple(gradient.shape)})
     ):
         y.sum().backward()
-    assert function.backward is known
+    assert (function.backward, function.vjp) == known
     assert x.grad is None or x.grad.shape == x.shape
     return kept
 
 
-def test_what_torch_would_refuse_is_kept() -> None:
-    assert _asked(_function(torch.ones(3, 2), torch.ones(4, 3))) == {0: (3, 2), 1: (4, 3)}
+@pytest.mark.parametrize("name", ["backward", "vjp"])
+def test_what_torch_would_refuse_is_kept(name: str) -> None:
+    assert _asked(_function(torch.ones(3, 2), torch.ones(4, 3), name=name)) == {0: (3, 2), 1: (4, 3)}
 
 
 @pytest.mark.parametrize("more", [(), (None, None)])
