@@ -36,7 +36,7 @@ def split_arguments(given: Mapping[str, Any], spec: str | None, as_torch: bool =
 
     They are shapes, creators, arrays and tensors, also tensors within tuples, lists and dicts. `as_torch` takes tensors
     alone: those that require a gradient, those that the specification names, and all if none requires one."""
-    from gradcheck.engines.implementation.call_arguments import leaves_of, take_apart
+    from gradcheck.engines.implementation.call_arguments import leaves_of, operand_of, take_apart
 
     named = _names_in(spec)
     some_ask = any(_asks(leaf) for value in given.values() for leaf in leaves_of(value))
@@ -46,6 +46,8 @@ def split_arguments(given: Mapping[str, Any], spec: str | None, as_torch: bool =
     for name, value in given.items():
         if _is_operand(value, name in named, as_torch, some_ask):
             operands[name] = value
+            place = operand_of(name, value)
+            objects |= {name: place} if place.is_parameter else {}
             continue
         objects[name], found = take_apart(name, value, lambda one: _is_nested_operand(one, some_ask), taken)
         operands |= found

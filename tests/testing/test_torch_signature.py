@@ -146,3 +146,38 @@ def test_forward_mode_and_batches_are_checked_on_request() -> None:
     assert gradcheck(torch.sin, _x(3), check_forward_ad=True, check_backward_ad=False)
     with pytest.raises(AssertionError, match="forward mode"):
         gradcheck(WrongTangent.apply, _x(3), check_forward_ad=True, check_backward_ad=False)
+
+
+class Scaled(torch.nn.Module):
+    def __init__(self, scale: Any) -> None:
+        super().__init__()
+        self.scale = scale
+
+    def forward(self, x: Any) -> Any:
+        return torch.sin(dict(self.named_parameters())["scale"] * x)
+
+
+@pytest.mark.parametrize("check", [gradcheck, gradgradcheck])
+def test_a_parameter_stays_one(check: Any) -> None:
+    scale = torch.nn.Parameter(_x(3).detach())
+    assert check(lambda scale, x: Scaled(scale)(x), (scale, _x(3) + 1))
+    assert check(lambda given, x: Scaled(given["scale"])(x), ({"scale": scale}, _x(3) + 1))
+    with pytest.raises(AssertionError, match="gradient"):
+        check(lambda scale, x: Cube.apply(functions.WrongSign.apply(Scaled(scale)(x))), (scale, _x(3) + 1))
+
+
+class Noisy(torch.autograd.Function):
+    """A backward with noise from torch's generator, which starts anew."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * (1 + 1e-6 * torch.rand_like(g))
+
+
+def test_nondet_tol_excuses_noise_in_a_backward() -> None:
+    assert gradcheck(Noisy.apply, _x(3), nondet_tol=1e-5)
+    assert not gradcheck(Noisy.apply, _x(3), nondet_tol=1e-8, raise_exception=False)

@@ -24,6 +24,13 @@ class Operand:
     """The place of an operand within an argument."""
 
     name: str
+    is_parameter: bool = False  # of torch, which a module registers
+
+
+def operand_of(name: str, value: Any) -> Operand:
+    """Return the place of a value that is an operand."""
+    torch = sys.modules.get("torch")
+    return Operand(name, torch is not None and isinstance(value, torch.nn.Parameter))
 
 
 def parts_of(value: Any) -> list[tuple[Any, Any]]:
@@ -61,7 +68,7 @@ def take_apart(name: str, value: Any, is_operand: Callable[[Any], bool], taken: 
         while name in taken:
             name += "_"
         taken.add(name)
-        return Operand(name), {name: value}
+        return operand_of(name, value), {name: value}
     operands: dict[str, Any] = {}
     parts = []
     for number, (key, part) in enumerate(parts_of(value)):
@@ -75,7 +82,10 @@ def take_apart(name: str, value: Any, is_operand: Callable[[Any], bool], taken: 
 def put_together(value: Any, tensors: Mapping[str, Any]) -> Any:
     """Return the argument with the tensors at the places of its operands."""
     if isinstance(value, Operand):
-        return tensors[value.name]
+        tensor = tensors[value.name]
+        if value.is_parameter and tensor.is_leaf:
+            tensor._is_param = True  # by this torch tells a Parameter
+        return tensor
     parts = [part for _, part in parts_of(value)]
     made = [put_together(part, tensors) for part in parts]
     return value if all(new is old for new, old in zip(made, parts, strict=True)) else with_parts(value, made)

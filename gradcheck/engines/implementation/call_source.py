@@ -120,6 +120,8 @@ def _argument(writer: _CallWriter, claim: Any) -> str:
 def _object(writer: _CallWriter, value: Any) -> str:
     """Return an argument as Python. Raises Unsupported."""
     if isinstance(value, Operand):
+        if value.is_parameter:
+            raise Unsupported("a Parameter is not written")
         return _leaf(writer, value.name)
     if value is None or (isinstance(value, (bool, int, str, float)) and repr(value) not in ("nan", "inf", "-inf")):
         return repr(value)

@@ -43,4 +43,6 @@ def _differentiable_results(found: Any) -> tuple[torch.Tensor, ...]:
 
 
 def _asking(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor if tensor.requires_grad else tensor.detach().requires_grad_()
+    if tensor.requires_grad:
+        return tensor
+    return torch.nn.Parameter(tensor) if isinstance(tensor, torch.nn.Parameter) else tensor.detach().requires_grad_()
