@@ -5,7 +5,7 @@ Expressions are in torch's ops, and a guess: they have to be compared with the c
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -41,18 +41,10 @@ _METHODS = (
 )
 
 
-class ArrayTrace(Protocol):
-    """Notes the expression of each array that NumPy computes."""
-
-    def note_call(self, found: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Note a result as that of an op."""
-        ...
-
-
 class TracedArray(np.ndarray):
     """An array whose computations are noted in its trace."""
 
-    noted_in: ArrayTrace
+    noted_in: Any  # a `ForwardTracer`, which imports this
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, out: Any = (), **settings: Any) -> Any:
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
@@ -87,7 +79,7 @@ for _name in _METHODS:
     setattr(TracedArray, _name, _method(_name))
 
 
-def traced(array: Any, trace: ArrayTrace) -> TracedArray:
+def traced(array: Any, trace: Any) -> TracedArray:
     """Return the array as one whose computations are noted."""
     found = array if isinstance(array, TracedArray) else np.asarray(array).view(TracedArray)
     found.noted_in = trace
