@@ -112,7 +112,7 @@ def test_tolerances_allow_more_and_never_less(spec: str | None) -> None:
 
 def test_gradcheck_is_of_first_and_gradgradcheck_of_second_order() -> None:
     assert gradcheck(Cube.apply, _x(3))
-    with pytest.raises(AssertionError, match=r"gradient of x0: the gradient of Cube\.apply"):
+    with pytest.raises(AssertionError, match=r"(?s)gradient of x0: no gradient .*gradient of Cube\.apply"):
         gradgradcheck(Cube.apply, _x(3))
     x, w = _x(2, 3), _x(3, 2)
     assert gradgradcheck(lambda x, w, a: (a * (x @ w).tanh(), None), (x, w, 0.5))
