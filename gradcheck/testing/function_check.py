@@ -19,7 +19,7 @@ from gradcheck.checks.options import Options
 from gradcheck.checks.pipeline import verdict
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.scheduling.run import environment, run
-from gradcheck.errors import GradcheckError, InvalidCase, Place, UsageError
+from gradcheck.errors import GradcheckError, InvalidCase, Place, UsageError, exception_text
 from gradcheck.language.case import Case, Generalize, Implementation, Value
 from gradcheck.language.trial_draws import with_trials
 from gradcheck.testing.check_failure import CheckFailed, with_snippet
@@ -229,7 +229,11 @@ def _array(value: Any) -> np.ndarray:
         value = value.detach().cpu()
         if str(value.dtype) == "torch.bfloat16":
             return np.asarray(value.float().numpy()).astype(dtypes.BFLOAT16)
-        value = value.numpy()
+        try:
+            value = value.numpy()
+        except (RuntimeError, TypeError) as error:  # of a subclass
+            message = f"a {type(value).__name__} does not give its numbers: {exception_text(error)}"
+            raise UsageError(message, hint="give a torch.Tensor, and wrap it in the function") from error
     array = np.array(value)
     if array.dtype.kind not in "biufcV":
         raise UsageError(f"{value!r:.40} is no input", hint="give a shape, an array, a tensor or a creator")

@@ -187,3 +187,25 @@ def test_a_specification_that_is_a_pair_is_told() -> None:
     with pytest.raises(AssertionError, match="index it first"):
         check_function(lambda x: x.max(-1)[0] ** 2, x=(3, 4), spec="max(x, -1) ** 2")
     check_function(lambda x: x.max(-1)[0] ** 2, x=(3, 4), spec="max(x, -1)[0] ** 2")
+
+
+class _Wrapper(torch.Tensor):
+    """A tensor around another one, which has no memory of its own."""
+
+    @staticmethod
+    def __new__(cls, inner: torch.Tensor) -> _Wrapper:
+        make: Any = torch.Tensor._make_wrapper_subclass  # type: ignore[attr-defined]
+        made: _Wrapper = make(cls, inner.shape, dtype=inner.dtype, requires_grad=True)
+        made.inner = inner  # type: ignore[attr-defined]
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        inner = [one.inner if isinstance(one, _Wrapper) else one for one in args]
+        found = func(*inner, **(kwargs or {}))
+        return _Wrapper(found) if isinstance(found, torch.Tensor) else found
+
+
+def test_a_tensor_that_does_not_give_its_numbers_is_a_sentence() -> None:
+    with pytest.raises(UsageError, match="a _Wrapper does not give its numbers"):
+        gradcheck(torch.sin, _Wrapper(torch.ones(2, dtype=F64)))
