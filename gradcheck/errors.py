@@ -93,6 +93,7 @@ class Unsupported(GradcheckError):
 class TensorError(GradcheckError):
     """An error of an engine's computation; `kind` is its name in the contract."""
 
+    code: Place | None = None  # the line of the engine's own file that raised it
     is_own_message = True  # in gradcheck's words, not the library's
     library_would_continue = False  # whether the contract requires it though the library would continue
 

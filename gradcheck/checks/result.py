@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -115,6 +115,11 @@ class Cause:
     origin: Fact
     what: Fact
 
+    @property
+    def fault(self) -> Fact:
+        """The fault alone, without the count of ops that are right."""
+        return cast(Fact, self.what["what"]) if self.what.kind == "among_operations" else self.what
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
@@ -163,8 +168,6 @@ class Comparison:
     consequence_of: Fact | None = None  # the origin of the error that causes this one
     part: TextSpan | None = None  # the wrong part of the text at its place
     code: Place | None = None  # the start of the engine's own function for it
-
-    # The subject's, for short.
 
     @property
     def what(self) -> ClaimKind:

@@ -206,6 +206,10 @@ class AdaptedEngine(Engine, Protocol):
         """Count comparisons of the class's objects in the block."""
         ...
 
+    def line_of_mistake(self, kind: str, problem: Problem) -> Place | None:
+        """Return the line of its pass that makes a mistake: see `pass_lines`."""
+        ...
+
 
 # Backends -------------------------------------------------------------------------------------------
 

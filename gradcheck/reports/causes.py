@@ -91,7 +91,7 @@ def _only_raises_errors(group: FailureGroup) -> bool:
     causes = [lead.cause for lead in group.leads]
     return bool(causes) and all(
         cause is not None
-        and unwrap_op_fact(cause.what).kind in ("rule_fails", "it_raises")
+        and cause.fault.kind in ("rule_fails", "it_raises")
         and confirmed_diagnosis(lead) in _UNEXPLAINED_ERRORS
         for cause, lead in zip(causes, group.leads, strict=True)
     )
@@ -128,7 +128,7 @@ def _group_key(member: GroupMember) -> Hashable:
     if kind in ENGINE_WIDE_MISTAKES:
         return lead.engine, kind
     if lead.cause is not None:
-        what = unwrap_op_fact(lead.cause.what)
+        what = lead.cause.fault
         fails = what.kind in ("rule_fails", "it_raises", "value_is_wrong", "its_jvp_is_wrong", "shared_argument")
         return (
             lead.engine,
@@ -181,11 +181,6 @@ def faulty_op(c: Comparison) -> str:
     return str(origin["op"]) if origin is not None and origin.kind in ("op_at", "op_inside") else ""
 
 
-def unwrap_op_fact(what: Fact) -> Fact:
-    """Return the fact about one op, without the count of ops that are right."""
-    return what["what"] if what.kind == "among_operations" else what
-
-
 def _merge_keys(known: dict[Hashable, GroupMember]) -> dict[Hashable, Hashable]:
     """Return for each key the key of the group that reports its members.
 
@@ -201,7 +196,7 @@ def _merge_keys(known: dict[Hashable, GroupMember]) -> dict[Hashable, Hashable]:
         if confirmed_diagnosis(lead) in ENGINE_WIDE_MISTAKES:
             first.setdefault((lead.engine, faulty_op(lead)), key)
             continue
-        if unwrap_op_fact(lead.cause.what).kind == "shared_argument":
+        if lead.cause.fault.kind == "shared_argument":
             made[key] = tuple((lead.engine, kind) for kind in (faulty_op(lead), *_SHARED_USE_MISTAKES))
         else:
             first.setdefault((lead.engine, faulty_op(lead)), key)

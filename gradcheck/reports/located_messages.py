@@ -14,7 +14,14 @@ from gradcheck.reports.findings import findings, place_in_case
 from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.comparison_text import error_line, log_line, status_reason, subject
 from gradcheck.reports.safe_text import format_place, plain
-from gradcheck.reports.source_lines import has_text_at, location_of_claim, suggested_edit
+from gradcheck.reports.source_lines import (
+    has_text_at,
+    is_outside_repository,
+    location_of_claim,
+    path_in_repository,
+    relative_to_cwd,
+    suggested_edit,
+)
 
 INFINITE = float("inf")
 
@@ -69,10 +76,16 @@ def _error_message(case: CaseResult, error: Failure) -> LocatedMessage:
 def _claim_message(case: CaseResult, lead: Comparison) -> LocatedMessage:
     size = INFINITE if lead.max_rel is None else lead.max_rel
     where = location_of_claim(lead)
+    at = place_in_case(case, where.place)
     edit = suggested_edit(lead)
+    if lead.code is not None and not is_outside_repository(path_in_repository(lead.code.file)):
+        message = f"{log_line(lead)} (case: {format_place(at)})"
+        return LocatedMessage(
+            relative_to_cwd(lead.code), message, size, 0, str(lead.what), f"{lead.tensor} {lead.step}"
+        )
     exact = edit is not None and where.length == edit[1].end - edit[1].start and where.start + 1 == where.place.column
     return LocatedMessage(
-        place_in_case(case, where.place), log_line(lead), size, where.length, str(lead.what),
+        at, log_line(lead), size, where.length, str(lead.what),
         f"{lead.tensor} {lead.step}",
         edit[1].text if edit is not None and exact else None,
     )  # fmt: skip

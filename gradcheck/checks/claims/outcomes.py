@@ -57,8 +57,11 @@ def _outcomes_of(case: Case, index: int, got: Evaluation, want: Evaluation) -> C
     differ = fact("outcomes_differ", got=got.engine, got_outcome=outcome(mine), want=want.engine,
                   want_outcome=outcome(theirs))  # fmt: skip
     notes = (fact("reference_would_go_on", engine=want.engine),) if theirs and theirs.library_would_continue else ()
-    mismatch = None if status == "passed" else differ
-    return Comparison(subject, status, mismatch=mismatch, notes=notes, **missing_feature_fields(status, mine, theirs))
+    lacks = missing_feature_fields(status, mine, theirs)
+    if status == "passed":
+        return Comparison(subject, status, notes=notes, **lacks)
+    code = mine.code if mine and status == "failed" else None
+    return Comparison(subject, status, mismatch=differ, notes=notes, code=code, **lacks)
 
 
 def missing_feature_fields(status: Status, mine: TensorError | None, theirs: TensorError | None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from gradcheck.autograd.modes import quiet
 from gradcheck.checks.conformance.cost import Cost, cost_of
 from gradcheck.checks.conformance.op_cases import op_cases
 from gradcheck.checks.conformance.properties import ACCUMULATES, FORGETS, PropertyFinding, check_properties
+from gradcheck.checks.failures.fault_localization import PASS_FAULTS
 from gradcheck.checks.failures.traversal_probe import diagnose_small_graphs
 from gradcheck.checks.result import CaseResult, CaseStatus, Diagnosis, RunResult
 from gradcheck.checks.scheduling.run import Source, run
@@ -165,14 +166,9 @@ def wrong_parts_of(case: CaseResult) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(cause.origin["op"]) for cause in causes))
 
 
-#: Causes that belong to no op.
-_BACKWARD_PASS_CAUSES = ("goes_wrong_through_graph", "put_together_wrongly", "shared_argument")
-
-
 def is_backward_pass_fault(case: CaseResult) -> bool:
     """Return whether the backward pass explains all errors of a case."""
     failed = [c for c in case.comparisons if c.status == "failed" and c.consequence_of is None]
     causes = [c.cause for c in failed if c.cause is not None]
-    whats = [cause.what["what"] if cause.what.kind == "among_operations" else cause.what for cause in causes]
-    found = len(causes) == len(failed) and all(what.kind in _BACKWARD_PASS_CAUSES for what in whats)
+    found = len(causes) == len(failed) and all(cause.fault.kind in PASS_FAULTS for cause in causes)
     return conformance_status(case) == "wrong" and bool(causes) and found

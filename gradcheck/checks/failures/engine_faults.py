@@ -26,8 +26,7 @@ _NONDETERMINISTIC = Diagnosis("not_deterministic", fact("not_deterministic_engin
 def is_unreliable(failures: PointFailures, engine: Engine, wrong: Sequence[WrongOperation]) -> bool:
     """Blame an engine that recurses, or varies from run to run."""
     evaluation = failures.point.evaluation(engine)
-    errors = [evaluation.error, *(state.error for state in evaluation.states)]
-    if any(error is not None and error.kind == "recursion" for error in errors):
+    if any(state.error is not None and state.error.kind == "recursion" for state in evaluation.states):
         _blame(failures, engine, Cause(fact("the_backward_pass"), fact("it_recurses")), _RECURSION)
         return True
     again = (engine.evaluate(failures.point.problem) for _ in range(_REPEATS))

@@ -24,6 +24,7 @@ from gradcheck.checks.failures.explanation_points import ExplanationPoints
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS, evidence_of_formula, evidence_of_rule
 from gradcheck.checks.failures.point_failures import FORWARD_MODE, MAX_DIAGNOSED, PointFailures, diagnose
 from gradcheck.checks.failures.reference_errors import fail_repeated_errors
+from gradcheck.checks.failures.rule_formula import diagnose_rule_formula
 from gradcheck.checks.failures.shape_dependent_rules import diagnose_matrix_only_rule, diagnose_raising_rule
 from gradcheck.checks.failures.size_factor import check_at_other_sizes
 from gradcheck.checks.failures.source_location import source_part
@@ -43,7 +44,7 @@ from gradcheck.checks.failures.wrong_values import has_forward_error, has_wrong_
 from gradcheck.checks.isolation.failure_capture import try_part
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Cause, Comparison, WrongOperation
-from gradcheck.engines.base import Engine
+from gradcheck.engines.base import AdaptedEngine, Engine
 from gradcheck.facts import fact
 from gradcheck.language.case import Claim
 from gradcheck.language.claim_kind import ClaimKind
@@ -120,12 +121,24 @@ def _explain_at(failures: PointFailures) -> None:
     for engine in context.engines.tested:
         if failures.failed((), engine.name):
             _explain_engine(failures, engine)
+            _add_lines_of_passes(failures, engine)
         if failures.failed(FORWARD_MODE, engine.name):
             from gradcheck.checks.failures.forward_mode_faults import explain_forward_mode
 
             explain_forward_mode(failures, engine)
     diagnose_rounded_numbers(failures)
     diagnose_stated_gradients(failures)
+
+
+def _add_lines_of_passes(failures: PointFailures, engine: Engine) -> None:
+    """Add the line of a Tensor class that makes a pass wrong."""
+    if not isinstance(engine, AdaptedEngine):
+        return
+    for place in failures.failed((), engine.name):
+        c = failures.comparisons[place]
+        if c.code is None and c.cause is not None and c.cause.fault.kind in fault_localization.PASS_FAULTS:
+            kind = c.diagnoses[0].kind if c.diagnoses else ""
+            failures.change(place, code=engine.line_of_mistake(kind, failures.point.problem))
 
 
 def _look_at_operations(failures: PointFailures, engines: Sequence[Engine]) -> None:
@@ -196,7 +209,10 @@ def _explain_operations(failures: PointFailures, engine: Engine, wrong: dict[int
         made = op_parts(failures, engine, one.application)
         cause = fault_localization.wrong_rule_cause([wrong[p] for p in first], counts, made.methods)
         failures.change(
-            first[0], cause=cause, part=source_part(failures, one.application, one.number, one.inside), code=made.place
+            first[0],
+            cause=cause,
+            part=source_part(failures, one.application, one.number, one.inside),
+            code=(one.mine.error.code if one.mine.error else None) or made.place,
         )
         if count < MAX_DIAGNOSED:
             if one.mine.error:
@@ -204,9 +220,10 @@ def _explain_operations(failures: PointFailures, engine: Engine, wrong: dict[int
             for place in () if one.mine.error else first[:MAX_DIAGNOSED]:
                 evidence = evidence_of_rule(wrong[place], failures.context.points, failures.point)
                 failures.change(place, diagnoses=diagnose(evidence))
-            if not any(d.confidence for d in failures.comparisons[first[0]].diagnoses):
-                found = diagnose_matrix_only_rule(one, failures.point)
-                failures.change(first[0], diagnoses=found or failures.comparisons[first[0]].diagnoses)
+            known = failures.comparisons[first[0]].diagnoses
+            if not any(d.confidence for d in known):
+                found = diagnose_matrix_only_rule(one, failures.point) or diagnose_rule_formula(one, failures)
+                failures.change(first[0], diagnoses=found or known)
         failures.mark_consequences(cause.origin, group)
         owners = {wrong[place].application.owner for place in group}
         failures.mark_gradient_consequences(cause.origin, engine, failures.flow(0).behind(*owners))

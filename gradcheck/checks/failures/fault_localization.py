@@ -128,6 +128,10 @@ def first_faults(found: Sequence[Fault], flow: GradientFlow) -> list[Fault]:
 # What is wrong there -------------------------------------------------------------------------------
 
 
+#: Faults of a backward pass, which belong to no op.
+PASS_FAULTS = ("goes_wrong_through_graph", "put_together_wrongly", "shared_argument")
+
+
 def origin_of(wrong: WrongOperation) -> Fact:
     """Return the origin that an op at its entry is."""
     op, entry = wrong.application.op.name, wrong.application.owner

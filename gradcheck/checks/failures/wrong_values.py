@@ -84,7 +84,8 @@ def _blame_op(failures: PointFailures, engine: Engine, lead: int, number: int, t
     made = op_parts(failures, engine, application)
     inner = next((part for part in made.called if test(failures, engine, part)), None)
     if inner is None:
-        origin, code = fact("op_at", op=application.op.name, entry=application.owner), made.place
+        origin = fact("op_at", op=application.op.name, entry=application.owner)
+        code = failures.comparisons[lead].code or made.place
     else:
         origin = fact("op_inside", op=inner.op.name, entry=application.owner, outer=application.op.name)
         code = op_parts(failures, engine, inner).place

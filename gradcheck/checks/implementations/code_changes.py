@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gradcheck.checks.failures.correction.computed_formula import EvidenceAtPoints
 from gradcheck.checks.failures.diagnosis.catalogue import matches
-from gradcheck.checks.implementations.computed_formula import EvidenceAtPoints
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.facts import Fact, fact

@@ -13,13 +13,13 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
+from gradcheck.checks.failures.correction.computed_formula import ComputedFormulas, EvidenceAtPoints
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.gather_evidence import with_graph
 from gradcheck.checks.failures.point_failures import diagnose
 from gradcheck.checks.failures.size_factor import express_in_sizes, ratio_of
 from gradcheck.checks.implementations.code_changes import changed_in_place, is_change
 from gradcheck.checks.implementations.complex_convention import conjugated_rule
-from gradcheck.checks.implementations.computed_formula import ComputedFormulas, EvidenceAtPoints
 from gradcheck.checks.implementations.gradient_relations import find_relations
 from gradcheck.checks.implementations.loop_mistakes import loop_mistakes
 from gradcheck.checks.implementations.op_mistakes import find_op_mistakes

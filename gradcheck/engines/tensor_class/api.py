@@ -231,6 +231,14 @@ class Api:
             given = gradients.items() if isinstance(gradients, Mapping) else ()
         self.returned_gradients.add(given, self.is_tensor, self._as_array)
 
+    @property
+    def pass_function(self) -> Callable[..., Any]:
+        """The function or method that begins a pass."""
+        if self.pass_runner is not None:
+            return self.pass_runner.function
+        own: Callable[..., Any] = getattr(self.tensor_type, self.backward_name)
+        return own
+
     def begin_graph(self) -> None:
         """Clear returned gradients, and begin a tape."""
         self.returned_gradients.clear()
@@ -274,7 +282,7 @@ class Api:
     def _parameters(self) -> list[str]:
         if self.pass_runner is not None:
             return self.pass_runner.parameters()
-        found = signature_parameters(getattr(self.tensor_type, self.backward_name))
+        found = signature_parameters(self.pass_function)
         return ["gradient"] if found is None else [parameter.name for parameter in found[1:]]
 
     def retain_method(self, tensor: Any) -> Callable[..., Any] | None:

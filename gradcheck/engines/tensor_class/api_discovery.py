@@ -20,7 +20,7 @@ from gradcheck.errors import Unsupported, UsageError
 #: The data of trial tensors.
 _SAMPLE = np.array([[0.5, 0.25, 2.0], [1.0, 3.0, 0.75]])
 #: A class with one of these holds tensors, not single numbers.
-_ARRAY_LIKE = ("sum", "__matmul__", "dot", "mm", "matmul", "mean", "reshape", "__getitem__", "T", "transpose", "shape")
+_ARRAY_LIKE = ("sum", "__matmul__", "dot", "mm", "matmul", "mean", "reshape", "__getitem__", "T", "transpose")
 _PRODUCTS = ("__matmul__", "dot", "mm", "matmul")
 
 
@@ -175,7 +175,16 @@ def _holds_arrays(api: Api) -> bool:
             return False
     except Unsupported:
         return False
-    return any(_has_working_method(api, name) for name in _ARRAY_LIKE) or hasattr(tensor, "shape") or _converts(api)
+    return any(_has_working_method(api, name) for name in _ARRAY_LIKE) or _tells_shape(tensor) or _converts(api)
+
+
+def _tells_shape(tensor: Any) -> bool:
+    """Return whether a sample tensor has a shape, and it is the sample's."""
+    try:
+        shape = getattr(tensor, "shape", ())
+        return tuple(shape() if callable(shape) else shape) == _SAMPLE.shape
+    except USER_EXCEPTIONS:
+        return False
 
 
 def _has_working_method(api: Api, name: str) -> bool:

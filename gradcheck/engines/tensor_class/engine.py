@@ -20,9 +20,10 @@ from gradcheck.engines.tensor_class.call_forms import CallForm, Library, Shape
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, check_can_accumulate, conventions_of
 from gradcheck.engines.tensor_class.capability_learning import learn_capabilities
 from gradcheck.engines.tensor_class.hypotheses import has_right_complex_gradients
+from gradcheck.engines.tensor_class.pass_lines import line_of_mistake
 from gradcheck.engines.tensor_class.user_code_guard import EngineError, Output, error_line, translate_errors
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
-from gradcheck.errors import GradcheckError, Unsupported
+from gradcheck.errors import GradcheckError, Place, Unsupported
 from gradcheck.facts import Fact
 from gradcheck.language.problem import Problem
 
@@ -86,6 +87,11 @@ class TensorClassEngine(BackwardEngine):
     def comparisons(self) -> AbstractContextManager[ComparisonCount]:
         """Count comparisons of its objects in the block."""
         return count_comparisons(self.library.modules)
+
+    def line_of_mistake(self, kind: str, problem: Problem) -> Place | None:
+        """Return the line of the pass that makes a mistake: see `pass_lines`."""
+        names = {self.api.gradient_name, self.api.gradient_field} - {""}
+        return line_of_mistake(kind, names, self.api.pass_function, lambda: self.evaluate_bare(problem))
 
     def accepts_seeds(self, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarray | None]) -> bool:
         """Return whether such roots get these gradients: see `bare_graph`."""

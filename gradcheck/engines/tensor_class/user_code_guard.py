@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import inspect
 import io
+import os
 import re
+import sys
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
+from types import FrameType
 from typing import Any
 
 from gradcheck.engines.base import Evaluation
-from gradcheck.errors import GradcheckError, TensorError, Unsupported, exception_text
+from gradcheck.errors import GradcheckError, Place, TensorError, Unsupported, exception_text
 from gradcheck.forks import end_fork
 from gradcheck.language.case import Case, Step
 from gradcheck.tracebacks import source_line
@@ -34,6 +38,8 @@ class EndlessRecursion(TensorError):
 USER_EXCEPTIONS = (Exception, SystemExit)
 #: Exceptions that show a mistake in code; no engine rejects a call by them.
 _SLIPS = (AttributeError, NameError, KeyError, ImportError)
+#: Packages whose lines are no place of a mistake in a library.
+_NOT_CHECKED = {"gradcheck", "numpy", "scipy", *sys.stdlib_module_names}
 #: A line that raises, also behind its condition.
 _RAISES = re.compile(r"(^|:\s*)raise\b")
 #: The address of an object, as Python's `repr` prints it.
@@ -53,16 +59,44 @@ def translate_errors(what: str) -> Iterator[None]:
         raise
     except NotImplementedError as error:
         raise Unsupported(f"{what} is not implemented: {error_line(error)}", lacks=_unimplemented(error)) from error
-    except RecursionError:
-        message = f"{what} recurses deeper than Python allows"
-        raise EndlessRecursion(message, hint="walk the graph with a loop and a list") from None
+    except RecursionError as error:
+        raise _endless_recursion(what, error) from None
     except USER_EXCEPTIONS as error:
-        raise EngineError(f"{what} raised {error_line(error)}") from error
+        raised = EngineError(f"{what} raised {error_line(error)}")
+        raised.code = next((place for _, place in reversed(own_frames(error))), None)
+        raise raised from error
     except BaseException as error:
         note_interruption(error, what)
         raise
     finally:
         end_fork()
+
+
+def _endless_recursion(what: str, error: RecursionError) -> EndlessRecursion:
+    """Return the error with the place of the function that calls itself."""
+    found = EndlessRecursion(f"{what} recurses deeper than Python allows")
+    for (name, place), times in Counter(own_frames(error)).most_common(1):
+        if times > 1:
+            found.message += f": {name} calls itself"
+            found.code = place
+    return found
+
+
+def own_frames(error: BaseException) -> list[tuple[str, Place]]:
+    """Return names and lines of a library's own functions in a traceback.
+
+    The outermost is the first. Frames of gradcheck, of NumPy and of Python's own modules are left out."""
+    return [
+        (frame.f_code.co_name, Place(frame.f_code.co_filename, line))
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if is_own_frame(frame)
+    ]
+
+
+def is_own_frame(frame: FrameType) -> bool:
+    """Return whether a frame runs a line of a library that is checked."""
+    package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    return os.path.isabs(frame.f_code.co_filename) and package not in _NOT_CHECKED
 
 
 def note_interruption(error: BaseException, what: str) -> None:

@@ -11,7 +11,6 @@ from gradcheck.reports.causes import (
     GroupMember,
     confirmed_diagnosis,
     faulty_op,
-    unwrap_op_fact,
 )
 from gradcheck.reports.phrases.comparison_text import error_line, reasons, status_reason, title
 from gradcheck.reports.phrases.diagnosis_phrases import MEANINGS
@@ -58,10 +57,10 @@ def _title(group: FailureGroup) -> str:
 
 def _op_mistake_text(lead: Comparison, group: FailureGroup) -> str:
     assert lead.cause is not None
-    what = unwrap_op_fact(lead.cause.what)
+    what = lead.cause.fault
     if what.kind not in ("gradients_of_arguments_are_wrong", "its_gradient_is_wrong"):
         return _FAILS.get(what.kind) or say(what)
-    own = [unwrap_op_fact(c.cause.what) for c in group.leads if c.cause is not None and faulty_op(c) == group.ops[0]]
+    own = [c.cause.fault for c in group.leads if c.cause is not None and faulty_op(c) == group.ops[0]]
     places = {place for one in own if one.kind == "gradients_of_arguments_are_wrong" for place in one["arguments"]}
     if not places:
         return _FAILS["its_gradient_is_wrong"]
@@ -77,7 +76,7 @@ def group_detail(group: FailureGroup) -> str:
     kind = confirmed_diagnosis(lead)
     if kind in ENGINE_WIDE_MISTAKES:
         return MEANINGS[kind]
-    if lead.cause is not None and unwrap_op_fact(lead.cause.what).kind in ("rule_fails", "it_raises") and not kind:
+    if lead.cause is not None and lead.cause.fault.kind in ("rule_fails", "it_raises") and not kind:
         return _error(lead)
     found = reasons(lead)
     return found[0][1] if found and lead.diagnoses[0].kind != "unknown" else ""
@@ -100,9 +99,5 @@ def member_title(member: GroupMember) -> str:
 def engine_error_text(member: GroupMember) -> str:
     """Return the engine's own words of the error in one case; else ""."""
     lead = member.finding.lead if member.finding is not None else None
-    is_raised = (
-        lead is not None
-        and lead.cause is not None
-        and unwrap_op_fact(lead.cause.what).kind in ("rule_fails", "it_raises")
-    )
+    is_raised = lead is not None and lead.cause is not None and lead.cause.fault.kind in ("rule_fails", "it_raises")
     return _error(lead) if lead is not None and is_raised else ""

@@ -103,9 +103,10 @@ add_phrases(
         "has_drifted": "drift: {claim} agreed to {was:magnitude}, and now to {now:magnitude}",
         # Engines as a whole, and failures without a cause
         "recursion_engine": "the backward pass calls itself for every tensor that a gradient reaches; a long graph is "
-        "deeper than Python's stack",
+        "deeper than Python's stack: walk it with a loop and a list",
         "not_deterministic_engine": "the same pass once more gives other gradients, or another error: something random "
         "decides, such as tensors told apart by random numbers, of which two may be the same",
+        "rule_formula": "{formula}, for y = {graph}",
         "rule_is_not_linear": "twice the incoming gradient does not give twice the gradients, though a gradient is "
         "linear in it",
         "incoming_is_detached": "detached: the rule cannot be differentiated with respect to the incoming gradient",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from functools import cache
 
 import pytest
@@ -51,6 +52,23 @@ def test_no_other_disease_is_named_with_confidence(name: str) -> None:
     for case in checked(name).cases:
         kinds = {d.kind for c in causes(case) for d in c.diagnoses if d.confidence == "confirmed"}
         assert kinds <= DISEASES[name] | RESULTS.get(name, set()), case.name
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("overwrites", "maker.grad = share(self.grad)"),
+        ("mutates", "self.grad += gradient"),
+        ("passes_on_early", "def backward(self, gradient=None):"),
+        ("from_leaves", "def backward(self, gradient=None):"),
+        ("recurses", "maker._visit(seen, order)"),
+    ],
+)
+def test_the_line_of_the_class_is_shown(name: str, line: str) -> None:
+    codes = [c.code for case in checked(name).cases for c in causes(case)]
+    lines = [linecache.getline(code.file, code.line).strip() for code in codes if code is not None]
+    assert lines
+    assert lines.count(line) >= 0.8 * len(lines), lines
 
 
 def test_the_sound_twin_has_none() -> None:

@@ -48,6 +48,12 @@ def test_one_number_is_what_a_class_of_numbers_is_made_of(number: type) -> None:
     assert api.make(np.array(2.5), True).data == 2.5
 
 
+def test_a_shape_that_is_not_the_datas_makes_no_class_of_arrays(number: type) -> None:
+    kind = type("Number", (number,), {"__init__": lambda self, data: setattr(self, "data", data) or None})
+    kind.shape = (1, 1)  # type: ignore[attr-defined]
+    assert api_of(kind, "Number").is_scalar
+
+
 def test_a_container_that_keeps_anything_is_made_for_numbers() -> None:
     class Value:
         def __init__(self, data: Any) -> None:

@@ -46,6 +46,21 @@ def test_what_is_raised(error: BaseException, kind: type[TensorError], message: 
     assert caught.value.message == message
 
 
+def _deeper() -> None:
+    _deeper()
+
+
+def test_the_place_is_the_librarys_own_line() -> None:
+    with pytest.raises(EngineError) as raised, translate_errors("its sum"):
+        np.ones(2) @ np.ones(3)
+    with pytest.raises(EndlessRecursion) as deep, translate_errors("its sum"):
+        _deeper()
+    assert deep.value.message == "its sum recurses deeper than Python allows: _deeper calls itself"
+    places = [error.value.code for error in (raised, deep)]
+    lines = [linecache.getline(place.file, place.line).strip() for place in places if place is not None]
+    assert lines == ["np.ones(2) @ np.ones(3)", "_deeper()"]
+
+
 @pytest.mark.parametrize("error", [MemoryError(), KeyboardInterrupt()])
 def test_what_is_not_the_librarys_passes_through(error: BaseException) -> None:
     with pytest.raises(type(error)):

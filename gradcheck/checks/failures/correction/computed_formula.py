@@ -1,7 +1,7 @@
 """Find the formula that wrong code computes, one mistake from the right.
 
-The mistakes are those that suggestions undo (`correction/edits`). There the search leads from a wrong formula to
-right numbers; here it leads from the entry, or a derived gradient, to the code's wrong numbers.
+The mistakes are those that suggestions undo (`edits`). There the search leads from a wrong formula to right numbers;
+here it leads from the entry, or a derived gradient, to the code's wrong numbers.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.derivation import explain
 from gradcheck.checks.failures.correction.edit_position import operands_of
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
+from gradcheck.checks.failures.correction.formula_mistakes import with_one_mistake
 from gradcheck.checks.failures.correction.formula_search import FormulaSearch
 from gradcheck.checks.failures.diagnosis.catalogue import matches
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.explanation_points import SEED
-from gradcheck.checks.implementations.formula_mistakes import with_one_mistake
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.checks.scope import Scope
@@ -59,9 +59,13 @@ class ComputedFormulas:
     def diagnose(self, c: Comparison, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
         """Return the formula that a value or gradient was computed as, if found."""
         if c.what is ClaimKind.GRADIENT:
-            return self._first(c.tensor, self._derived.get(c.tensor, ()), seen)
+            return self.diagnose_gradient(c.tensor, seen)
         claim = self.context.case.graph.get(c.tensor)
         return self._first(c.tensor, () if claim is None else (claim.expr,), seen)
+
+    def diagnose_gradient(self, tensor: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
+        """Return the formula that a gradient was computed as, if found."""
+        return self._first(tensor, self._derived.get(tensor, ()), seen)
 
     @cached_property
     def _derived(self) -> dict[str, list[Expr]]:

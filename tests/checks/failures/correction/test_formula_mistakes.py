@@ -6,7 +6,7 @@ import numpy as np
 
 from gradcheck.checks.failures.correction.edit_position import Operands
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
-from gradcheck.checks.implementations.formula_mistakes import replace_everywhere, with_one_mistake
+from gradcheck.checks.failures.correction.formula_mistakes import replace_everywhere, with_one_mistake
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 
