@@ -21,10 +21,12 @@ class UnsupportedFeatures:
 
 
 def unsupported_features(result: RunResult) -> list[UnsupportedFeatures]:
-    """Return the missing features of each engine, the reference included."""
+    """Return the missing features of each engine, the reference included.
+
+    A case that fails is not among those that could not run, though an engine may lack something there too."""
     missing: dict[str, list[tuple[str, ...]]] = {}
     for case in result.cases:
-        for engine, words in _lacks_by_engine(case.comparisons).items():
+        for engine, words in _lacks_by_engine(case.comparisons if case.status == "unsupported" else ()).items():
             missing.setdefault(engine, []).append(words)
     counts = _cases_by_engine(result) if missing else Counter()
     return [_features_of_engine(engine, found, counts[engine]) for engine, found in missing.items()]

@@ -77,6 +77,24 @@ def module_of_file(where: str) -> ModuleType:
     return module_of_name(".".join((root.name, *names)), root.parent, path.parent)
 
 
+def import_name(module: ModuleType) -> str:
+    """Return the name by which a program imports a module of user code.
+
+    It finds it if it runs in the folder that `import_folder` returns."""
+    top, *names = module.__name__.split(".")
+    own = top.removeprefix(_PREFIX).rpartition("_")[0] if top.startswith(_PREFIX) else top
+    return ".".join((own, *names))
+
+
+def import_folder(module: ModuleType) -> Path | None:
+    """Return the folder of a module's outermost package; None if installed."""
+    file = getattr(module, "__file__", None)
+    if file is None or is_installed_file(file):
+        return None
+    names = module.__name__.count(".") + (Path(file).stem == "__init__")
+    return Path(file).resolve().parents[names]
+
+
 def _is_package(folder: Path) -> bool:
     return (folder / "__init__.py").is_file()
 

@@ -90,9 +90,9 @@ def _unsupported_line(one: UnsupportedFeatures, everything: bool) -> str:
 
 
 def missing_features_text(case: CaseResult) -> str:
-    """Return `has no softmax`; with several engines, each by name."""
-    found = unsupported_by_engine(case)
-    if len(found) == 1 and case.status == "unsupported":
+    """Return `has no softmax` of an unsupported case, by engine if several."""
+    found = unsupported_by_engine(case) if case.status == "unsupported" else {}
+    if len(found) == 1:
         return f"has no {', '.join(map(plain, next(iter(found.values()))))}"
     return "; ".join(f"{plain(engine)} has no {', '.join(map(plain, words))}" for engine, words in found.items())
 

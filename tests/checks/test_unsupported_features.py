@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gradcheck.checks.result import CaseResult, Comparison, RunResult, Subject
 from gradcheck.checks.unsupported_features import UnsupportedFeatures, unsupported_by_engine, unsupported_features
 from gradcheck.language.claim_kind import ClaimKind
@@ -48,6 +50,13 @@ def test_what_the_reference_lacks_is_its_own() -> None:
     assert unsupported_features(RunResult((found, CASES[0]), 0.0, {})) == [
         UnsupportedFeatures("torch", ("sinc",), unsupported=1, cases=1, unlocks={"sinc": 1}),
         UnsupportedFeatures("mine", ("softmax",), unsupported=1, cases=2, unlocks={"softmax": 1}),
+    ]
+
+
+def test_a_failed_case_is_none_that_could_not_run() -> None:
+    failed = replace(CASES[0], status="failed")
+    assert unsupported_features(RunResult((failed, CASES[3]), 0.0, {})) == [
+        UnsupportedFeatures("yours", ("matmul",), unsupported=1, cases=2, unlocks={"matmul": 1}),
     ]
 
 

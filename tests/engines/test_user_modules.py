@@ -12,7 +12,14 @@ from textwrap import dedent
 import pytest
 
 from gradcheck.engines.resolve import load_object
-from gradcheck.engines.user_modules import RESERVED, allow_imports_from, module_of_file, module_of_name
+from gradcheck.engines.user_modules import (
+    RESERVED,
+    allow_imports_from,
+    import_folder,
+    import_name,
+    module_of_file,
+    module_of_name,
+)
 from tests.paths import ROOT
 
 
@@ -123,6 +130,27 @@ def test_a_module_named_as_pythons_own_stays_with_its_folder(folder: Path) -> No
     for _ in range(2):
         assert load_object("front.py:size")() == 7
         assert "chunk" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "name", "home"),
+    [
+        ("mine.py", "", "mine", "."),
+        ("pack/core/mine.py", "from . import helper\n", "core.mine", "pack"),
+        ("torch/mine.py", "", "torch.mine", "."),
+    ],
+)
+def test_a_program_imports_it_by_its_name_from_its_folder(
+    folder: Path, file: str, text: str, name: str, home: str
+) -> None:
+    write(folder / file, text)
+    if file != "mine.py":
+        write(folder / Path(file).parent / "__init__.py", "")
+        write(folder / Path(file).parent / "helper.py", "")
+    module = module_of_file(file)
+    assert (import_name(module), import_folder(module)) == (name, (folder / home).resolve())
+    imported = subprocess.run([sys.executable, "-c", f"import {name}"], cwd=folder / home, capture_output=True)
+    assert imported.returncode == 0, imported.stderr
 
 
 def test_what_fails_leaves_nothing_behind(folder: Path) -> None:

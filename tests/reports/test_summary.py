@@ -47,9 +47,9 @@ def test_what_an_engine_lacks_is_said_once(run: Any, case: Any, comparison: Any)
         "mine cannot run 2 of 3 cases; one more feature adds cases: softmax (1); others need several features: matmul"
     ]
     assert missing_features_text(two) == "has no softmax, matmul"
-    both = case("both", "failed", comparisons=lacking("cat") + lacking("stack", engine="yours"))
+    both = case("both", "unsupported", comparisons=lacking("cat") + lacking("stack", engine="yours"))
     assert missing_features_text(both) == "mine has no cat; yours has no stack"
-    assert missing_features_text(fine) == ""
+    assert missing_features_text(fine) == missing_features_text(replace(two, status="xfailed")) == ""
 
 
 def mutant(number: int, caught_by: str = "") -> Mutant:

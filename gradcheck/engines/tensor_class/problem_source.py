@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class.call_forms import CallForm
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
+from gradcheck.engines.user_modules import import_folder, import_name
 from gradcheck.errors import Unsupported
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.printer import INFIX, PREFIX
@@ -32,7 +35,7 @@ def problem_source(engine: TensorClassEngine, problem: Problem, wanted: tuple[st
     if wanted is not None and name:
         body.append(f"print({wanted[0]}.{name})  # it should be {_literal(wanted[1])}")
     imports = [f"from {module} import {', '.join(names)}" for module, names in writer.imports.items()]
-    return "\n".join(["import numpy as np", *imports, *body]) + "\n"
+    return "\n".join([*writer.where, "import numpy as np", *imports, *body]) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,12 @@ class _ProblemWriter:
     def __init__(self, engine: TensorClassEngine) -> None:
         self.engine, self.api = engine, engine.api
         self.module, _, self.constructor = engine.name.rpartition(".")
-        if not all(part.isidentifier() for part in engine.name.split(".")) or not self.module:
+        self.where: list[str] = []  # a comment with the folder in which it runs, unless that is this one
+        if engine.api.module is not None:
+            self.module, folder = import_name(engine.api.module), import_folder(engine.api.module)
+            if folder not in (None, Path.cwd()):
+                self.where = [f"# in the folder {os.path.relpath(folder)}"]
+        if not all(part.isidentifier() for part in (*self.module.split("."), self.constructor)):
             raise Unsupported("only a class in a module is written")
         self.imports: dict[str, list[str]] = {self.module: [self.constructor]}
 
@@ -143,7 +151,7 @@ class _ProblemWriter:
         owner = self.engine.library.home(function)
         if isinstance(owner, type):
             raise Unsupported("a function of the class")
-        names = self.imports.setdefault(self.module if owner is home else owner.__name__, [])
+        names = self.imports.setdefault(self.module if owner is home else import_name(owner), [])
         if function not in names:
             names.append(function)
 

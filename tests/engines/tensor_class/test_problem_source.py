@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gradcheck.engines.resolve import adapt
+from gradcheck.engines.resolve import adapt, engine_from_spec
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.engines.tensor_class.problem_source import problem_source
 from gradcheck.errors import Unsupported
+from tests.engines.tensor_class.conftest import RIGHT
 from tests.from_text import problem_from
 
 SUM = "    def sum(self):"
@@ -55,6 +58,23 @@ def test_the_whole_of_it(engine: Any, capsys: pytest.CaptureFixture[str]) -> Non
         "print(x.grad)  # it should be [5.0, 8.0]",
     ]
     assert run(text, capsys).startswith("[")
+
+
+def test_it_imports_the_class_as_a_program_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "handmade").mkdir()
+    (tmp_path / "handmade" / "tensor.py").write_text("from . import helper\n" + RIGHT.read_text())
+    for name in ("__init__.py", "helper.py"):
+        (tmp_path / "handmade" / name).write_text("")
+    mine = engine_from_spec(f"{tmp_path / 'handmade' / 'tensor.py'}:Tensor")
+    assert isinstance(mine, TensorClassEngine)
+    text = problem_source(mine, problem_from("{inputs: {x: [1, 2]}, graph: {z: (x * x).sum()}}"), ("x", np.ones(2)))
+    where, _, line, *_ = text.splitlines()
+    assert where == f"# in the folder {os.path.relpath(tmp_path)}"
+    assert line == "from handmade.tensor import Tensor"
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert run(text, capsys).split() == ["[2.", "4.]"]
 
 
 @pytest.mark.parametrize(
