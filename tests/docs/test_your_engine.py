@@ -81,3 +81,40 @@ def test_the_test_shown_passes_with_the_mended_engine_alone(folder: Path) -> Non
 
 def test_what_is_shown_is_all_of_it() -> None:
     assert len(blocks(PAGE, "text")) == 3
+
+
+#: With names that no table knows.
+MATRIX = """
+import numpy as np
+
+class Matrix:
+    def __init__(self, cells, feeds=()):
+        self.cells, self.feeds, self.slopes = np.array(cells, float), feeds, None
+
+    def __add__(self, other):
+        return Matrix(self.cells + other.cells, [(self, lambda g: g), (other, lambda g: g)])
+
+    def __mul__(self, other):
+        return Matrix(self.cells * other.cells, [(self, lambda g: g * other.cells), (other, lambda g: g * self.cells)])
+
+
+def run_reverse(node, weights, seen=None):
+    node.slopes = weights if node.slopes is None else node.slopes + weights
+    for feed, rule in node.feeds:
+        run_reverse(feed, rule(weights))
+"""
+
+
+def test_a_class_that_is_not_understood_is_with_five_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "matrix.py").write_text(MATRIX, encoding="utf-8")
+    (adapter,) = (block for block in blocks(PAGE, "python") if file_of(block) == "adapter.py")
+    (tmp_path / "adapter.py").write_text(adapter, encoding="utf-8")
+    case = "{inputs: {a: [1, 2], b: [3, 4]}, graph: {c: a * b, d: c + a}, backward: {d: [1, 0.5]}}"
+    (tmp_path / "cases.yaml").write_text(case, encoding="utf-8")
+    assert "1 passed" in " ".join(answer("$ gradcheck run cases.yaml --engine adapter.py:Matrix", capsys))
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "cases.yaml", "--engine", "matrix.py:Matrix"])
+    assert ended.value.code in (2, 5)

@@ -98,7 +98,7 @@ class Api:
         try:
             if array.ndim == 0 and array.dtype == np.float64 and not self.needs_arrays:
                 return self._of_number(array, flags)
-            return self.construct(array.copy(), flags)
+            return self.construct(np.array(array), flags)
         except USER_EXCEPTIONS:
             return self.construct(array.tolist(), flags)
 
@@ -117,7 +117,7 @@ class Api:
                 return tensor
         except (Unsupported, *USER_EXCEPTIONS):
             pass
-        return self.construct(array.copy(), flags)
+        return self.construct(np.array(array), flags)
 
     def _marked(self, tensor: Any, requires_grad: bool) -> Any:
         for mark in dialects.MARKS if requires_grad and not self.grad_flag else ():

@@ -23,6 +23,8 @@ _WHOSE = {"got": "this side's", "want": "the reference's"}
 def _outcomes(differ: Fact) -> str:
     """Return two outcomes, at least one of which is an error."""
     got, mine, want, theirs = differ["got"], differ["got_outcome"], differ["want"], differ["want_outcome"]
+    if mine.kind == "raised" and mine["error"] == "unsupported":
+        return f"{got}: {mine['text']}"
     if mine.kind != "raised":
         return f"{want} {say(theirs)}, and {got} raises nothing"
     return f"{got} {say(mine)}, and {want} {say(theirs) if theirs.kind == 'raised' else 'raises nothing'}"

@@ -38,7 +38,9 @@ add_phrases(
         "property_numbers_differ": "{what}: {got:value}, expected {want:value}",
         "raised_of_kind": "{error}: {text}",
         # Conventions of Tensor classes
-        "not_understood": "it is not understood, so nothing is checked: {why}",
+        "not_understood": "it is not understood, so nothing is checked: {why}. Tried were an incoming gradient as an "
+        "argument (an array, one of its tensors), as the root's own gradient, and none; five lines can tell gradcheck "
+        "how it is used: docs/your-engine.md, 'If your class is not understood'",
         "computes_in": "it computes in {dtype}, and is held to that",
         "mutates_arrays": "give backward() a Tensor: it changes an array in place",
         "totals_have_shape": "its single numbers have the shape {shape:shape}",

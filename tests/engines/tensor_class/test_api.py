@@ -23,6 +23,16 @@ def test_what_it_is_made_of_is_a_copy() -> None:
     assert array.tolist() == [1, 2]
 
 
+def test_a_class_that_takes_nothing_but_arrays_gets_no_single_number_of_numpys() -> None:
+    class Strict(Plain):
+        def __init__(self, data: Any) -> None:
+            assert isinstance(data, np.ndarray)
+            super().__init__(data)
+
+    made = api_of(Strict, "Strict").make(np.array(2.0) + 1, True)
+    assert made.data == 3.0
+
+
 def test_values_may_be_tensors_numbers_or_lists() -> None:
     api = api_of(Plain, "Plain")
     inner, outer = Plain(X), Plain(0)
