@@ -105,6 +105,8 @@ def _run_in_fork(own: CommandProcess, again: bool) -> bool:
         fate, told = _watch(child), _read_exit_code(read)
         if told is not None:
             _exit_at_once(told)
+        if fate.was_sent:
+            _exit_at_once(128 + fate.signal)  # as a shell reports it
         again = again and not attempt
         more = "; every case is checked again, in a process of its own" if again else ""
         write_stderr(f"gradcheck: the process has ended {fate} before its report was written{more}")
@@ -122,10 +124,26 @@ def _read_exit_code(pipe: int) -> int | None:
     return found[0] if found else None
 
 
-def _watch(child: int) -> str:
+@dataclass(frozen=True, slots=True)
+class _Fate:
+    """How a process ended: by a signal, or (0) with an exit code.
+
+    `was_sent` is set if this process was sent that signal, as by `timeout` or a supervisor of services."""
+
+    signal: int
+    code: int
+    was_sent: bool
+
+    def __str__(self) -> str:
+        return f"by the signal {signal.Signals(self.signal).name}" if self.signal else f"with the exit code {self.code}"
+
+
+def _watch(child: int) -> _Fate:
     """Wait for a process, and return how it ended; forward signals."""
+    sent: set[int] = set()
 
     def hand_on(number: int, frame: object) -> None:
+        sent.add(number)
         if number != signal.SIGINT or not _is_foreground():
             os.kill(child, number)
 
@@ -137,7 +155,7 @@ def _watch(child: int) -> str:
         for name, handler in known.items():
             signal.signal(getattr(signal, name), handler)
     code = os.waitstatus_to_exitcode(status)
-    return f"by the signal {signal.Signals(-code).name}" if code < 0 else f"with the exit code {code}"
+    return _Fate(max(-code, 0), code, -code in sent)
 
 
 def _is_foreground() -> bool:

@@ -335,8 +335,12 @@ def test_of_whatever_kind_and_wherever(project: Path, where: str, kind: str, gra
 # Signals -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 3)])
-def test_a_signal_reaches_the_process_that_works(project: Path, number: int, code: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "format_", "code"),
+    [(signal.SIGINT, "json-lines", 130), (signal.SIGTERM, "json-lines", 143), (signal.SIGTERM, "full", 143)],
+)
+def test_a_signal_ends_the_process_that_works(project: Path, number: int, format_: str, code: int) -> None:
+    """And no other one takes its place, as where a library crashes."""
     name = engine(project, in_exp=f"{ONLY_THERE}open('there', 'w').close(); time.sleep(300)")
     process = start(
         "run",
@@ -344,7 +348,7 @@ def test_a_signal_reaches_the_process_that_works(project: Path, number: int, cod
         "--engine",
         name,
         "--output-format",
-        "json-lines",
+        format_,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )

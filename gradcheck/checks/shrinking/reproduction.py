@@ -166,9 +166,20 @@ class ReproductionSearch:
         if not engines:
             return ""
         if lead is None or lead.what is not ClaimKind.GRADIENT:
-            failed = (c for c in result.comparisons if c.what is ClaimKind.GRADIENT and c.status == "failed")
-            lead = next((c for c in failed if c.want_array is not None), None)
+            lead = gradient_to_print(result)
         return snippet(case, engines[0], lead)
+
+
+def gradient_to_print(result: CaseResult) -> Comparison | None:
+    """Return a wrong gradient, by its numbers rather than its shape alone."""
+    gradients = (c for c in result.comparisons if c.what is ClaimKind.GRADIENT and c.want_array is not None)
+    failed = (c for c in gradients if c.status == "failed")
+    return min(failed, key=_differs_in_shape_alone, default=None)
+
+
+def _differs_in_shape_alone(c: Comparison) -> bool:
+    got, want = c.got_array, c.want_array
+    return got is not None and want is not None and np.array_equal(got.ravel(), want.ravel())
 
 
 def _numbers(problem: Problem) -> int:

@@ -13,11 +13,11 @@ import pytest
 
 from gradcheck.autograd import ops
 from gradcheck.checks.options import QUICK, THOROUGH
-from gradcheck.checks.result import CaseResult, Reproduction, Subject
+from gradcheck.checks.result import CaseResult, Comparison, Reproduction, Subject
 from gradcheck.checks.scheduling.run import run
 from gradcheck.checks.shrinking.case_edits import count_operations
 from gradcheck.checks.shrinking.failure_signature import signature_of
-from gradcheck.checks.shrinking.reproduction import snippet
+from gradcheck.checks.shrinking.reproduction import gradient_to_print, snippet
 from gradcheck.engines.resolve import resolve_engine
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.loader import load_text
@@ -196,9 +196,21 @@ def test_constructors_the_graph_one_pass_and_what_is_wrong() -> None:
     case = pinned("{inputs: {x: [1, 2]}, graph: {y: x * x}, backward: {y: [1, 1]}}")
     lead = Subject(ClaimKind.GRADIENT, "x").failed(want_array=np.array([2.0, 4.0]))
     lines = snippet(case, RIGHT, lead).splitlines()
-    assert lines[0] == "import numpy as np"
+    assert lines[0].startswith("# in the folder ")
+    assert lines[1] == "import numpy as np"
     assert lines[-1].endswith("it should be [2.0, 4.0]")
     assert "y = x * x" in lines
+
+
+def test_of_wrong_gradients_one_with_wrong_numbers_is_printed() -> None:
+    def failed(tensor: str, got: np.ndarray) -> Comparison:
+        subject = Subject(ClaimKind.GRADIENT, tensor, engine="mine", reference="torch")
+        return Comparison(subject, "failed", got_array=got, want_array=np.array([-1.0]))
+
+    found = CaseResult("", "", "", "failed", comparisons=(failed("a", np.array(-1.0)), failed("b", np.array(1.0))))
+    lead = gradient_to_print(found)
+    assert lead is not None
+    assert lead.tensor == "b"
 
 
 def test_what_takes_more_than_that_is_not_written() -> None:
