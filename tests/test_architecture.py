@@ -21,6 +21,7 @@ MIRRORED = ("autograd/compiled/", "checks/", "engines/", "oracles/")
 #: The clock is read to limit a case by what the user asked for, and to show how long something took; and signals are
 #: handed on.
 READS_THE_CLOCK = {
+    "checks/isolation/fork_call.py",
     "checks/isolation/time_limit.py",
     "checks/pipeline.py",
     "checks/scheduling/run.py",

@@ -126,7 +126,7 @@ def _read_exit_code(pipe: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Fate:
-    """How a process ended: by a signal, or (0) with an exit code.
+    """The end of a process: by a signal, or (0) with an exit code.
 
     `was_sent` is set if this process was sent that signal, as by `timeout` or a supervisor of services."""
 

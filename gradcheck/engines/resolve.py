@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import sys
 import traceback
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -22,7 +23,7 @@ from gradcheck.engines import import_stubs
 from gradcheck.engines.base import Engine
 from gradcheck.engines.registry import ENGINES, LIBRARY_CLASSES
 from gradcheck.engines.tensor_class.user_code_guard import Output
-from gradcheck.engines.user_modules import module_of_file, module_of_name
+from gradcheck.engines.user_modules import import_folder, is_installed_file, module_of_file, module_of_name
 from gradcheck.errors import GradcheckError, UsageError, exception_text
 from gradcheck.forks import end_fork
 from gradcheck.language.suggest import did_you_mean
@@ -89,7 +90,29 @@ def engine_from_spec(spec: str, *, installed: bool = False) -> Engine:
     where, _, attribute = spec.rpartition(":")
     home = Path(where).stem if _is_file(where) else where
     found, module = _find_object(spec, None if installed else Path.cwd())
-    return as_engine(found, f"{home}.{attribute}", spec, module)
+    engine = as_engine(found, f"{home}.{attribute}", spec, module)
+    if getattr(engine, "spec", None) == "":
+        engine.spec = spec  # type: ignore[attr-defined]
+    return engine
+
+
+def imported_anew(engine: TensorClassEngine) -> TensorClassEngine:
+    """Return the engine of a class from modules that are imported again.
+
+    It is the same engine if it was not named. The modules of its folder lose what they hold: for a process that has no
+    other use of them."""
+    folder = import_folder(engine.api.module) if engine.api.module is not None else None
+    if not engine.spec or folder is None:
+        return engine
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file is None or is_installed_file(file) or name.partition(".")[0] == "gradcheck":
+            continue
+        if Path(file).is_relative_to(folder):
+            del sys.modules[name]
+    found = engine_from_spec(engine.spec)
+    assert type(found) is type(engine)
+    return found
 
 
 def load_object(spec: str) -> Any:

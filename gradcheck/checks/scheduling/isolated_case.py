@@ -10,8 +10,9 @@ from gradcheck.checks.isolation.captured_warnings import WarningRecorder, captur
 from gradcheck.checks.isolation.failure_capture import failure_of, try_part
 from gradcheck.checks.isolation.time_limit import case_time_limit, deadline
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.pipeline import case_result, check_case
+from gradcheck.checks.pipeline import case_result
 from gradcheck.checks.result import CaseResult, CaseStatus, Failure
+from gradcheck.checks.scheduling.fresh_engines import check_with_fresh_engines
 from gradcheck.engines.base import conventions, take_output
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import Fact, fact
@@ -42,7 +43,7 @@ def _check_within_limits(
     start = time.perf_counter()
     try:
         with deadline(case_time_limit(options.timeout, engines.tested, bool(case.implementations))):
-            found = _with_extras(check_case(case, options, engines), case, options, engines, further)
+            found = _with_extras(check_with_fresh_engines(case, options, engines), case, options, engines, further)
             return _with_conventions(_with_output(found, engines), engines)
     except InvalidCase as error:
         found = case_result(case, options, "invalid", errors=(_invalid_failure(error),))

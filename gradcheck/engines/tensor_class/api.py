@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -55,6 +56,7 @@ class Api:
     related_types       for other classes, whether their objects are tensors, too
     leaves              the leaves of the current graph that need a gradient
     has_run_pass        whether a pass has run since a gradient was cleared
+    failed_passes       how many passes have raised
     gives_tensors       whether the last gradient that was read is a tensor, too"""
 
     constructor: Callable[..., Any]
@@ -82,6 +84,7 @@ class Api:
     related_types: dict[type, bool] = field(default_factory=dict)
     leaves: Callable[[], list[Any]] = list
     has_run_pass: bool = False
+    failed_passes: int = 0
     gives_tensors: bool = False
 
     # Making -------------------------------------------------------------------------------------
@@ -111,12 +114,10 @@ class Api:
 
     def _of_number(self, array: np.ndarray, flags: Mapping[str, bool]) -> Any:
         """Return a tensor of one number, from Python's if the class takes it."""
-        try:
+        with suppress(Unsupported, *USER_EXCEPTIONS):
             tensor = self.construct(array.item(), flags)
             if self.tensor_type is object or self.read(tensor).dtype == array.dtype:
                 return tensor
-        except (Unsupported, *USER_EXCEPTIONS):
-            pass
         return self.construct(np.array(array), flags)
 
     def _marked(self, tensor: Any, requires_grad: bool) -> Any:
@@ -222,22 +223,21 @@ class Api:
             named[keyword], seed = seed[0], ()
         if self.retain_parameter and retain_graph is not None:
             named[self.retain_parameter] = retain_graph
-        given: Iterable[tuple[Any, Any]] = ()
         self.has_run_pass = True
-        if self.pass_runner is not None:
-            given = self.pass_runner.run(tensor, self.leaves(), seed, named)
-        else:
-            gradients = getattr(tensor, self.backward_name)(*seed, **named)
-            given = gradients.items() if isinstance(gradients, Mapping) else ()
+        self.failed_passes += 1
+        runner = self.pass_runner or PassRunner(self._run_method)
+        given = runner.run(tensor, self.leaves(), seed, named)
+        self.failed_passes -= 1
         self.returned_gradients.add(given, self.is_tensor, self._as_array)
+
+    def _run_method(self, root: Any, *seed: Any, **named: Any) -> Any:
+        return getattr(root, self.backward_name)(*seed, **named)  # perhaps the object's own
 
     @property
     def pass_function(self) -> Callable[..., Any]:
         """The function or method that begins a pass."""
-        if self.pass_runner is not None:
-            return self.pass_runner.function
-        own: Callable[..., Any] = getattr(self.tensor_type, self.backward_name)
-        return own
+        runner = self.pass_runner
+        return runner.function if runner else cast(Callable[..., Any], getattr(self.tensor_type, self.backward_name))
 
     def begin_graph(self) -> None:
         """Clear returned gradients, and begin a tape."""

@@ -24,9 +24,11 @@ from gradcheck.engines.tensor_class.pass_lines import line_of_mistake
 from gradcheck.engines.tensor_class.user_code_guard import EngineError, Output, error_line, translate_errors
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 from gradcheck.errors import GradcheckError, Place, Unsupported
-from gradcheck.facts import Fact
+from gradcheck.facts import Fact, fact
 from gradcheck.language.problem import Problem
 
+#: What is learned of a class by its gradients, besides its passes.
+LEARNED_FIELDS = ("grad_flag", "grad_flag_value", "keeping_flag", "needs_lists", "needs_arrays", "clearing_name")
 #: A class with so many ops that never return is not tried again.
 MOST_ENDLESS = 2
 
@@ -42,6 +44,8 @@ class TensorClassEngine(BackwardEngine):
         self._capabilities: Capabilities | None = None
         self._complex: bool | None = None  # whether gradients of complex numbers are torch's; None if not tested yet
         self.provided: tuple[Fact, ...] = ()  # stand-ins for its imports
+        self.spec = ""  # the user's text for it, if any
+        self.leaves_something = False  # whether cases after a pass that raises fail for that reason
 
     @property
     def capabilities(self) -> Capabilities:
@@ -57,11 +61,26 @@ class TensorClassEngine(BackwardEngine):
                 why = " and ".join(endless.values()) or f"{error_line(error)}, while it was looked at"
                 self._capabilities = None if whole else replace(UNKNOWN, not_understood=why)
                 raise
-            if self._capabilities.answers_numpy:
-                self.library = self.library._replace(fallback_modules=(np,))
-                self.forget_forms()
+            self._use_numpy_functions()
             self.new_graph()
         return self._capabilities
+
+    def use_like(self, other: TensorClassEngine) -> None:
+        """Use the class as another engine has learned it; no pass runs for that.
+
+        A pass that is no method belongs to the other one's modules: it is learned again."""
+        if other.api.pass_runner is not None:
+            return
+        for name in LEARNED_FIELDS:
+            setattr(self.api, name, getattr(other.api, name))
+        self._capabilities = other.capabilities
+        self.use_dtype(other.capabilities.dtype)
+        self._use_numpy_functions()
+
+    def _use_numpy_functions(self) -> None:
+        if self.capabilities.answers_numpy:
+            self.library = self.library._replace(fallback_modules=(np,))
+            self.forget_forms()
 
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
         """Evaluate a problem, again if ops were tried.
@@ -129,7 +148,8 @@ class TensorClassEngine(BackwardEngine):
         """The class's intended deviations from torch; empty before the first case."""
         if self._capabilities is None:
             return ()
-        return (*conventions_of(self._capabilities, self.api.is_scalar), *self.provided)
+        left = (fact("leaves_something"),) if self.leaves_something else ()
+        return (*conventions_of(self._capabilities, self.api.is_scalar), *left, *self.provided)
 
     @property
     def own_dtype(self) -> str:

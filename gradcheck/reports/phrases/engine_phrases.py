@@ -50,6 +50,8 @@ add_phrases(
         "keeps_no_roots": "it keeps no gradient of the root",
         "sets_intermediates_anew": "each pass overwrites all gradients but those of leaves",
         "sets_roots_anew": "each pass overwrites the root's own gradient",
+        "leaves_something": "a pass that raises leaves something behind, so cases after it are checked with its "
+        "modules imported anew",
         "keeps_no_graph": "a graph is good for one pass",
         "takes_no_incoming_gradient": "backward() takes no incoming gradient, so the root is multiplied by it first",
         "takes_another_subgradient": "{op} takes another subgradient than torch where there is no derivative",

@@ -1,0 +1,60 @@
+"""One call in a fork of this process, for its result alone."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from gradcheck.checks.isolation.worker_processes import ProcessEnded
+from gradcheck.forks import CRASH, report_from_here
+
+
+def call_in_fork(function: Callable[[], Any]) -> Any:
+    """Return the function's result. Raises ProcessEnded without one.
+
+    A fork inherits all objects, and worker processes, which cannot start others, can have one. It has no limit of time
+    but that of the block around the call."""
+    read, write = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads of libraries are not forked
+        child = os.fork()
+    if not child:
+        os.close(read)
+        _run(function, write)
+    os.close(write)
+    try:
+        with open(read, "rb") as stream:
+            answer = stream.read()
+    finally:
+        _end(child)
+    if not answer:
+        raise ProcessEnded("without a result")
+    return pickle.loads(answer)
+
+
+def _run(function: Callable[[], Any], write: int) -> NoReturn:
+    """Write the result, and end this process."""
+    try:
+        os.setpgid(0, 0)  # so that its children end with it
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the parent
+        report_from_here()
+        with open(write, "wb") as stream:
+            stream.write(pickle.dumps(function()))
+        os._exit(0)
+    finally:  # the parent sees that there is no result
+        os._exit(CRASH)
+
+
+def _end(child: int) -> None:
+    """Kill the fork and what it has started."""
+    with suppress(OSError):
+        os.killpg(child, signal.SIGKILL)
+    with suppress(OSError):
+        os.kill(child, signal.SIGKILL)
+    with suppress(OSError):
+        os.waitpid(child, 0)

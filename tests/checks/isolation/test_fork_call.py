@@ -1,0 +1,39 @@
+"""A call in a fork: its result comes back, whatever else happens there does not."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from gradcheck.checks.isolation.fork_call import call_in_fork
+from gradcheck.checks.isolation.time_limit import OutOfTime, deadline
+from gradcheck.checks.isolation.worker_processes import ProcessEnded
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks are made on Linux alone")
+
+
+def test_the_result_comes_back_and_nothing_else_changes() -> None:
+    kept = [1]
+
+    def changes() -> tuple[list[int], np.ndarray]:
+        kept.append(2)
+        return kept, np.zeros(100_000)
+
+    found, array = call_in_fork(changes)
+    assert (found, array.shape, kept) == ([1, 2], (100_000,), [1])
+
+
+@pytest.mark.parametrize("end", [lambda: os._exit(0), lambda: 1 / 0, lambda: sys.exit(0), lambda: lambda: 0])
+def test_no_result_is_an_error(end: Callable[[], object]) -> None:
+    """Nor is what cannot be sent."""
+    with pytest.raises(ProcessEnded):
+        call_in_fork(end)
+
+
+def test_a_limit_around_it_ends_it() -> None:
+    with pytest.raises(OutOfTime), deadline(0.05):
+        call_in_fork(lambda: [None for _ in iter(int, 1)])
