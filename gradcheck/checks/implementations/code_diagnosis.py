@@ -23,6 +23,7 @@ from gradcheck.checks.implementations.complex_convention import conjugated_rule
 from gradcheck.checks.implementations.gradient_relations import find_relations
 from gradcheck.checks.implementations.loop_mistakes import loop_mistakes
 from gradcheck.checks.implementations.op_mistakes import find_op_mistakes
+from gradcheck.checks.implementations.returned_shapes import summed_again, summed_note
 from gradcheck.checks.implementations.second_order import exceeds_rounding
 from gradcheck.checks.implementations.unwritten_memory import unwritten_at
 from gradcheck.checks.isolation.failure_capture import try_part
@@ -53,7 +54,7 @@ def diagnose_code(context: Context, engine: CodeEngine) -> None:
     for number, c in enumerate(context.found):
         if c.status != "failed":
             continue
-        context.found[number] = replace(c, code=place)
+        c = context.found[number] = replace(c.with_notes(*summed_note(engine, c.tensor)), code=place)
         if c.what in _EXPLAINED and (c.what, c.tensor) not in done and len(done) < _MOST:
             done.add((c.what, c.tensor))
             try_part("diagnosis", partial(_diagnose, formulas, engine, c, number), context.failed_explanations)
@@ -75,7 +76,7 @@ def _diagnose(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, num
     if changed and (is_change(c) or changed[0].confidence == "confirmed"):
         context.found[number] = replace(context.found[number], diagnoses=() if is_change(c) else changed)
         return
-    found = diagnose(evidence for _, evidence in seen)
+    found = summed_again(engine, seen) or diagnose(evidence for _, evidence in seen)
     if any(one.kind in ("factor", "mean_for_sum") for one in found):
         everywhere = [*seen, *_evidence_at_other_sizes(context, engine, c)]
         ratios = [ratio_of(e.got_or_zeros, e.want, point.problem.sizes) for point, e in everywhere]

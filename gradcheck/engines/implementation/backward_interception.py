@@ -1,71 +1,108 @@
-"""Interception of a `Function`'s backward, to see its gradients' shapes.
+"""Interception of the backwards of `Function`s, to see their gradients' shapes.
 
-torch raises for a wrong number of gradients, and for one that it cannot sum to the shape of its input, with messages
-about its own engine. Such a gradient is kept, to be compared with the right one, and torch gets zeros.
+torch raises for a wrong number of gradients, and for one that it cannot sum to the shape of its argument, with messages
+about its own engine. It sums a larger gradient without a word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import inspect
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import torch
+from torch.autograd.function import BackwardCFunction
 
 from gradcheck.engines.implementation.code_error import CodeError
-from gradcheck.engines.torch_nodes import backward_name
+from gradcheck.facts import Fact, fact
 
-#: Called with an argument's place and a gradient that torch would reject.
-KeepGradient = Callable[[int, torch.Tensor], None]
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class ReturnedGradient(NamedTuple):
+    """A gradient of another shape than the argument of a `Function`."""
+
+    function: type
+    place: int  # of the argument
+    gradient: torch.Tensor
+    shape: tuple[int, ...]  # of the argument
+
+    @property
+    def fits(self) -> bool:
+        """True if torch sums it to the argument's shape."""
+        mine, theirs = self.shape, tuple(self.gradient.shape)
+        pairs = zip(reversed(theirs), reversed(mine), strict=False)
+        return len(mine) <= len(theirs) and all(size in (1, given) for given, size in pairs)
+
+    @property
+    def name(self) -> str:
+        """The argument's name in the forward; its number if unknown."""
+        names = _argument_names(self.function)
+        return names[self.place] if self.place < len(names) else f"argument {self.place + 1}"
+
+    def summed(self, name: str) -> Fact:
+        """Return a fact on the axes over which torch sums it."""
+        got = tuple(self.gradient.shape)
+        padded = (*(0,) * (len(got) - len(self.shape)), *self.shape)
+        axes = tuple(axis for axis, size in enumerate(got) if padded[axis] != size)
+        return fact("returned_is_summed", name=name, got=got, want=self.shape, axes=axes)
+
+    def does_not_fit(self) -> CodeError:
+        """Return an error with the argument and both shapes."""
+        got, want, which = list(self.gradient.shape), list(self.shape), self.function.__name__
+        return CodeError(f"the backward of {which} returned shape {got} for {self.name} of shape {want}")
+
+
+class KeepGradient(Protocol):
+    """Called with each gradient of another shape than its argument."""
+
+    def __call__(self, returned: ReturnedGradient) -> None:
+        """Keep the gradient. A CodeError ends the backward pass."""
+        ...
 
 
 @contextmanager
-def intercept_backward(function: Any, arguments: Callable[[], Sequence[Any]], keep: KeepGradient) -> Iterator[None]:
-    """Have the backward of a `Function` return only gradients of valid shapes."""
-    name = backward_name(function)
-    own = vars(function).get(name)
-    known = getattr(function, name)
+def intercept_backward(keep: KeepGradient) -> Iterator[None]:
+    """Have the backward of each `Function` return only gradients of valid shapes.
 
-    @wraps(known)
-    def backward(ctx: Any, *incoming: Any) -> Any:
-        return _checked_gradients(known(ctx, *incoming), arguments(), keep)
+    torch gets zeros in place of a gradient that does not fit."""
+    known = BackwardCFunction.apply
 
-    setattr(function, name, staticmethod(backward))
+    def apply(node: Any, *incoming: Any) -> Any:
+        return _checked_gradients(node, known(node, *incoming), keep)
+
+    BackwardCFunction.apply = apply  # type: ignore[method-assign]
     try:
         yield
     finally:
-        if own is None:
-            delattr(function, name)
-        else:
-            setattr(function, name, own)
+        BackwardCFunction.apply = known  # type: ignore[method-assign]
 
 
-def _checked_gradients(returned: Any, arguments: Sequence[Any], keep: KeepGradient) -> Any:
+def _checked_gradients(node: Any, returned: Any, keep: KeepGradient) -> Any:
     """Return one gradient per argument. Raises CodeError for another number.
 
     Further ones that are None are ignored, as by torch."""
+    needs = node.needs_input_grad
     listed = list(returned) if isinstance(returned, tuple) else [returned]
-    while len(listed) > len(arguments) and listed[-1] is None:
+    while len(listed) > len(needs) and listed[-1] is None:
         listed.pop()
-    if len(listed) != len(arguments):
-        ones, inputs = "gradient" + "s" * (len(listed) != 1), "argument" + "s" * (len(arguments) != 1)
-        raise CodeError(f"backward returned {len(listed)} {ones} for {len(arguments)} {inputs}")
-    pairs = enumerate(zip(listed, arguments, strict=True))
-    return tuple(_checked_gradient(place, *pair, keep) for place, pair in pairs)
+    if len(listed) != len(needs):
+        ones, inputs = "gradient" + "s" * (len(listed) != 1), "argument" + "s" * (len(needs) != 1)
+        raise CodeError(f"backward returned {len(listed)} {ones} for {len(needs)} {inputs}")
+    places = [place for place, need in enumerate(needs) if need]
+    edges = [edge for edge in node.next_functions if edge[0] is not None]
+    for place, (target, number) in zip(places, edges, strict=False):
+        gradient, shape = listed[place], target._input_metadata[number].shape
+        if isinstance(gradient, torch.Tensor) and gradient.shape != torch.Size(shape):
+            found = ReturnedGradient(node._forward_cls, place, gradient.detach(), tuple(shape))
+            keep(found)
+            listed[place] = gradient if found.fits else gradient.new_zeros(shape)
+    return tuple(listed)
 
 
-def _checked_gradient(place: int, gradient: Any, argument: Any, keep: KeepGradient) -> Any:
-    if not isinstance(gradient, torch.Tensor) or not isinstance(argument, torch.Tensor):
-        return gradient
-    if argument.requires_grad and not _can_be_summed(gradient.shape, argument.shape):
-        keep(place, gradient.detach())
-        return torch.zeros_like(argument)
-    return gradient
-
-
-def _can_be_summed(shape: Sequence[int], to: Sequence[int]) -> bool:
-    """Return whether torch sums a gradient of a shape to that of its input."""
-    if len(to) > len(shape):
-        return False
-    return all(mine in (1, theirs) for theirs, mine in zip(reversed(shape), reversed(to), strict=False))
+def _argument_names(function: Any) -> Sequence[str]:
+    """Return the names of the forward's arguments after `ctx`."""
+    names = [one.name for one in inspect.signature(function.forward).parameters.values() if one.kind in _POSITIONAL]
+    has_context = function.setup_context is torch.autograd.Function.setup_context
+    return names[1:] if has_context else names

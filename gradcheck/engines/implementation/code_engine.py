@@ -14,7 +14,7 @@ from gradcheck.engines.base import Evaluation, as_tensor_error
 from gradcheck.engines.define_by_run import Gradients, SecondOrder
 from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.implementation import foreign_function
-from gradcheck.engines.implementation.backward_interception import intercept_backward
+from gradcheck.engines.implementation.backward_interception import ReturnedGradient, intercept_backward
 from gradcheck.engines.implementation.binding import Binding
 from gradcheck.engines.implementation.call_arguments import (
     generator_states,
@@ -71,7 +71,6 @@ class CodeEngine(Torch):
         self._random_states: RandomStates | None = None  # of the open session
         self._module_state: ModuleState | None = None  # likewise
         self._leaves: list[torch.Tensor] = []
-        self._last_arguments: list[Any] = []
 
     def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
         """Capture the code's output and restore global state, once if nested."""
@@ -108,21 +107,24 @@ class CodeEngine(Torch):
         with self.session(problem.dtype):
             run = CodeRun(self, problem)
             self._leaves = list(run.leaves.values())
-            with torch.set_grad_enabled(self.mode.records_graph), self._intercept_backward():
+            with torch.set_grad_enabled(self.mode.records_graph), intercept_backward(self._keep):
                 found = run.evaluation()
             changed = run.changed()
         if self.observations.misshapen_gradients and found.states:
             found = replace(found, states=(*found.states[:-1], self._misshapen(found.states[-1])))
         return replace(found, changed=changed) if changed else found
 
-    def _intercept_backward(self) -> AbstractContextManager[None]:
-        """Keep gradients of wrong shapes of one `Function` call at a time."""
-        if self.code.function is None or self.mode.calls_in_between:
-            return nullcontext()
-        return intercept_backward(self.code.function, lambda: self._last_arguments, self._keep)
-
-    def _keep(self, place: int, gradient: torch.Tensor) -> None:
-        self.observations.misshapen_gradients[place] = np.array(self.array(gradient))
+    def _keep(self, returned: ReturnedGradient) -> None:
+        """Keep a gradient of another shape than the argument. May raise CodeError."""
+        is_own = returned.function is self.code.function
+        name = argument_name(self.code.foreign, self.binding, returned.place) if is_own else returned.name
+        array = np.array(self.array(returned.gradient))
+        if returned.fits:
+            self.observations.summed_gradients.setdefault(name, (returned.summed(name), array))
+        elif is_own:
+            self.observations.misshapen_gradients[returned.place] = array
+        else:
+            raise returned.does_not_fit()
 
     def evaluate_in_mode(self, mode: CallMode, problem: Problem, in_between: Problem | None = None) -> Evaluation:
         """Evaluate the problem in a mode."""
@@ -323,7 +325,6 @@ class CodeEngine(Torch):
                     self._module_state = ModuleState(code.module)
                 return self._module_state.call(own, (positional, keywords), self.device)
             assert code.call is not None
-            self._last_arguments = [*positional, *keywords.values()]
             return code.call(*positional, **keywords)
 
     @property
@@ -338,6 +339,7 @@ class CodeEngine(Torch):
             (seen.unrecorded_gradients, fact("gradients_unrecorded", names=seen.unrecorded_gradients)),
             (seen.constant_results, fact("results_constant", names=seen.constant_results)),
             (seen.shares_memory, fact("aliases_argument")),
+            *((True, what) for what, _ in seen.summed_gradients.values()),
             (seen.autocast_dtype, fact("judged_in_autocast", dtype=seen.autocast_dtype)),
             (seen.wider_dtypes, fact("wider_dtype", dtypes=tuple(sorted(seen.wider_dtypes)))),
         )

@@ -15,6 +15,7 @@ import torch
 from gradcheck.autograd.dtypes import BFLOAT16
 from gradcheck.engines.implementation.code_error import CodeError
 from gradcheck.engines.torch import tensor_of
+from gradcheck.facts import Fact
 
 #: Returns a gradient, or None, for each argument, given the incoming gradient of each result.
 PullbackFunction = Callable[[list[np.ndarray]], Sequence["np.ndarray | None"]]
@@ -35,6 +36,7 @@ class Observations:
     """Facts about the code's calls.
 
     misshapen_gradients    by the argument's place, gradients of another shape than the argument
+    summed_gradients       gradients that torch sums to the argument's shape, by its name, with a fact on it
     wider_dtypes           dtypes of results that are more precise than the arguments
     changed_arguments      by place, or "incoming", arguments that were changed in place, as they are then
     is_once_differentiable whether the code declares that it has no second order
@@ -45,6 +47,7 @@ class Observations:
     autocast_dtype         the dtype of an autocast in which the code is judged, or empty"""
 
     misshapen_gradients: dict[int, np.ndarray] = field(default_factory=dict)
+    summed_gradients: dict[str, tuple[Fact, np.ndarray]] = field(default_factory=dict)
     wider_dtypes: set[str] = field(default_factory=set)
     changed_arguments: dict[str, np.ndarray] = field(default_factory=dict)
     is_once_differentiable: bool = False

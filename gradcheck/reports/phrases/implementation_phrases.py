@@ -71,6 +71,10 @@ add_phrases(
         "saved_intermediate": "an intermediate was saved instead of an input: forward keeps {names:commas}, which it "
         "computed itself, and torch takes that as constant in a second derivative. Save arguments or results, and "
         "compute it from them in backward; order: 1 checks the first order alone",
+        "returned_is_summed": "backward returned shape {got:shape} for {name} of shape {want:shape}; "
+        "torch sums it over {axes:axes}",
+        "returned_is_right": "summed once too often: backward returned shape {got:shape}, which torch sums over "
+        "{axes:axes}, but each slice of it is the whole gradient already",
         "wider_dtype": "it computes in {dtypes:commas}, which is more precise than what it is given",
         "judged_in_autocast": "it runs under torch.autocast, and is held to the precision of {dtype}",
         "aliases_argument": "what it returns shares memory with an argument: an in-place change of one changes both",
