@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
+from gradcheck.errors import Place
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports import Look
 from gradcheck.reports.causes import GroupMember, case_members
@@ -185,12 +186,20 @@ def _location_lines(lead: Comparison, case: CaseResult, look: Look) -> list[Text
     found = SourceLocation(place_in_case(case, found.place), found.line, found.start, found.length)
     known = suggested_edit(lead)
     lines = _code(lead, look)
-    lines += excerpt(found, look, sentences.correction(known[1]) if known else "", SUGGESTION)
+    if known or not lines or not _is_same_line(lead.code, found.place):
+        lines += excerpt(found, look, sentences.correction(known[1]) if known else "", SUGGESTION)
     if known and known[1].text != known[0].formula and look.verbosity > 0:
         lines += indent_text(f"did you mean  {plain(known[0].formula)} ?", look, indent=4, hanging=6, style=SUGGESTION)
     for message in () if known else sentences.suggestions(lead):
         lines += indent_text(message, look, indent=4, hanging=6, style=SUGGESTION)
     return lines
+
+
+def _is_same_line(code: Place | None, place: Place) -> bool:
+    """Return whether the code, such as a lambda, stands at the place already."""
+    if code is None:
+        return False
+    return (relative_to_cwd(code).file, code.line) == (relative_to_cwd(place).file, place.line)
 
 
 def _code(lead: Comparison, look: Look) -> list[Text]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.result import CaseResult, CaseStatus, Reproduction
+from gradcheck.errors import Place
 from gradcheck.reports import Look
 from gradcheck.reports.failed_case import (
     FIRST_WRONG,
@@ -43,6 +44,15 @@ def test_a_check_without_two_sides_shows_where_it_holds(case: Any, comparison: A
     assert [line.split() for line in lines if "holds" in line or "True" in line] == [
         ["where", "it", "holds"], ["True", "False"],
     ]  # fmt: skip
+
+
+def test_code_that_stands_at_the_place_is_shown_once(case: Any, failed: Any) -> None:
+    place = Place(__file__, 1, 1)
+    lines = told(case(status="failed", comparisons=(failed(ONE, TWO, place=place, code=place),)))
+    assert sum("test_failed_case.py:1" in line for line in lines) == 1
+    other = replace(place, line=3)
+    lines = told(case(status="failed", comparisons=(failed(ONE, TWO, place=other, code=place),)))
+    assert sum("test_failed_case.py:" in line for line in lines) == 2
 
 
 def test_of_a_large_tensor_the_first_wrong_elements_are_listed(case: Any, failed: Any) -> None:
