@@ -155,7 +155,7 @@ class NumpyPair:
             returned = returned[: len(inputs)]
         elif isinstance(returned, Mapping) and names is not None and not self.structures:
             listed = [*names[: len(inputs)], *(one.name for one in own)]
-            found = _by_name(returned, len(listed), listed)
+            found = _by_name(returned, listed, needs)
             returned = tuple(found[: len(inputs)])
             further = dict(zip(listed[len(inputs) :], found[len(inputs) :], strict=True))
         if self.structures and isinstance(returned, Mapping):
@@ -170,7 +170,7 @@ class NumpyPair:
         """Return by name the gradients that came in one list or mapping."""
         names = list(self.parameters.found)
         if isinstance(gathered, Mapping):
-            return dict(zip(names, _by_name(gathered, len(names), names), strict=True))
+            return dict(zip(names, _by_name(gathered, names), strict=True))
         return dict(zip(names, gathered, strict=True)) if len(gathered) == len(names) else {}
 
     def backward_arguments_text(self, given: list[Any], arguments: list[str], names: tuple[str, str]) -> list[str]:
@@ -281,7 +281,8 @@ def gradients_in_order(
     They may be in order, with or without those of arguments that need none, one array, or a mapping by name. Raises
     CodeError for another number."""
     if isinstance(returned, Mapping):
-        return _by_name(returned, len(arguments), names or [])
+        found = _by_name(returned, list(names or [])[: len(arguments)], needs)
+        return found + [None] * (len(arguments) - len(found))
     is_list = isinstance(returned, list) and any(one is None or isinstance(one, np.ndarray) for one in returned)
     listed = list(returned) if isinstance(returned, tuple) or is_list else [returned]
     wanted = [place for place, need in enumerate(needs) if need]
@@ -314,16 +315,27 @@ def flat_gradients(structure: Any, gradient: Any) -> list[Any]:
     return found
 
 
-def _by_name(returned: Mapping[Any, Any], count: int, names: Sequence[str]) -> list[Any]:
-    found: list[Any] = [None] * count
-    used = set()
-    for place, name in zip(range(count), names, strict=False):
-        keys = (f"{before}{name}{after}" for before, after in _GRADIENT_AFFIXES)
-        key = next((key for key in keys if key in returned), None)
-        if key is not None:
-            found[place] = returned[key]
-            used.add(key)
-    unknown = [str(key) for key in returned if key not in used]
-    if unknown and not used:
-        raise CodeError(f"backward returned gradients of {', '.join(unknown)}; the inputs are {', '.join(names)}")
-    return found
+def _by_name(returned: Mapping[Any, Any], names: Sequence[str], needs: Sequence[bool] = ()) -> list[Any]:
+    """Return the gradients of these names, None for those without a key.
+
+    Raises CodeError if no key is known, or one that needs a gradient has none beside unknown keys."""
+    places = [_key_of(name, returned, names) for name in names]
+    unknown = [str(key) for key in returned if key not in places]
+    needed = [name for name, key, need in zip(names, places, needs, strict=False) if key is None and need]
+    if unknown and (needed or places.count(None) == len(places)):
+        missing = needed or list(names)
+        raise CodeError(
+            f"backward returned the keys {', '.join(map(str, returned))}, none of them for {', '.join(missing)}; "
+            f"expected {', '.join(f'd{name}' for name in missing)}, or the argument's name"
+        )
+    return [None if key is None else returned[key] for key in places]
+
+
+def _key_of(name: str, returned: Mapping[Any, Any], names: Sequence[str]) -> Any:
+    """Return the key of an argument's gradient, in other capitals if it is clear."""
+    keys = [f"{before}{name}{after}" for before, after in _GRADIENT_AFFIXES]
+    exact = next((key for key in keys if key in returned), None)
+    if exact is not None or [one.lower() for one in names].count(name.lower()) > 1:
+        return exact
+    lowered = [key.lower() for key in keys]
+    return next((key for key in returned if isinstance(key, str) and key.lower() in lowered), None)

@@ -111,12 +111,23 @@ def test_gradients_in_the_order_of_the_arguments() -> None:
     assert gradients_in_order(X, [X], [True])[0] is X
     assert gradients_in_order([X, None], [X, ids], [True, False])[0] is X
     assert gradients_in_order({"dx": X}, [X, W], [True, True], ["x", "w"]) == [X, None]
+    assert gradients_in_order({"dX": X, "dz": W}, [X, W], [True, False], ["x", "w"]) == [X, None]
     with pytest.raises(CodeError, match="2 gradients for 3 inputs"):
         gradients_in_order((X, W), [X, W, B], [True, True, True])
-    with pytest.raises(CodeError, match="gradients of dq"):
+    with pytest.raises(CodeError, match="the keys dq, none of them for x; expected dx,"):
         gradients_in_order({"dq": X}, [X], [True], ["x"])
 
 
 def test_what_is_no_array() -> None:
     with pytest.raises(CodeError, match="returned str"):
         pulled(lambda x: "no", lambda g, x: g, X)
+
+
+@pytest.mark.parametrize(("keys", "names", "missing"), [
+    (("dx", "foo"), ("x", "w"), "w; expected dw,"),
+    (("foo", "bar"), ("x", "w"), "x, w; expected dx, dw,"),
+    (("dW", "foo"), ("w", "W"), "w; expected dw,"),
+])  # fmt: skip
+def test_keys_that_name_no_argument_are_told(keys: Any, names: Any, missing: str) -> None:
+    with pytest.raises(CodeError, match=f"the keys {', '.join(keys)}, none of them for {missing}"):
+        gradients_in_order(dict.fromkeys(keys, X), [X, W], [True, True], names)
