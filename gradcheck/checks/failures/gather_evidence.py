@@ -186,7 +186,8 @@ def with_graph(plain: Evidence, name: str, point: Point) -> Evidence:
     if name not in flow.tensors or len(flow.owners) > _MOST_OPS_CUT:
         return plain
     record = flow.run_backward()
-    gradients = {n: plain.want if n == name else plain.others.get(n) for n in flow.tensors}
+    known = {**plain.others, **plain.seeds, name: plain.want}
+    gradients = {n: known.get(n) for n in flow.tensors}
     return replace(
         plain,
         scale=record.scale(flow.tensors[name]),

@@ -172,5 +172,6 @@ def _evidence_at(point: Point, engine: CodeEngine, c: Comparison) -> Evidence | 
     if judge is None:
         return None
     others = {name: g for name, g in right.items() if name != c.tensor and g is not None}
-    evidence = Evidence(mine.get(c.tensor), judge, others=others)
+    seeds = {root: others.pop(root) for root in point.problem.seeds[c.step] if root in others}
+    evidence = Evidence(mine.get(c.tensor), judge, others=others, seeds=seeds)
     return with_graph(evidence, c.tensor, point)

@@ -94,3 +94,20 @@ def test_a_factor_is_told_in_its_sizes() -> None:
     (found,) = run(with_code(AFFINE, (functions.affine_forward, mean)), allow_code=True).cases
     told = [d.message for c in found.comparisons if c.tensor == "b" for d in c.diagnoses]
     assert dict(told[0].data)["powers"] == (("n", -1.0),)
+
+
+@pytest.mark.parametrize(
+    ("graph", "backward", "kinds"),
+    [
+        ("x ** 2 + w", lambda g, c: (g, g), ["incoming_passed_on"]),  # it is also the gradient of w, and of the result
+        ("tanh(x) + w - w", lambda g, c: (g, None), ["incoming_passed_on"]),
+        ("x * w", lambda g, c: (g * c[0], g * c[0]), ["swapped"]),
+    ],
+)
+def test_a_gradient_that_equals_another_has_one_cause(graph: str, backward: Any, kinds: list[str]) -> None:
+    forwards = {"x ** 2 + w": lambda x, w: x**2 + w, "x * w": lambda x, w: x * w}
+    forward = forwards.get(graph, lambda x, w: np.tanh(x))
+    case = f'inputs: {{x: "randn(2, 3)", w: "randn(2, 3)"}}\ngraph: {{y: {graph}}}'
+    (found,) = run(with_code(case, (lambda x, w: (forward(x, w), (x, w)), backward)), allow_code=True).cases
+    (failed,) = (c for c in found.comparisons if c.diagnoses)
+    assert [one.kind for one in failed.diagnoses] == kinds

@@ -116,6 +116,8 @@ class Evidence:
     earlier: np.ndarray | None = None
     #: The right gradients of other tensors.
     others: Mapping[str, np.ndarray] = field(default_factory=dict)
+    #: The incoming gradients of code as a whole, which are those of its results.
+    seeds: Mapping[str, np.ndarray] = field(default_factory=dict)
     #: The same engine's gradients of other tensors, right or wrong.
     engine_gradients: Mapping[str, np.ndarray] = field(default_factory=dict)
     #: True for a root, whose gradient is given.

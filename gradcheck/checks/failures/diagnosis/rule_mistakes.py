@@ -33,12 +33,15 @@ def ones_for_incoming(e: Evidence) -> Iterator[Guess]:
         yield Guess(instead, fact("incoming_is_ignored", instead=instead), gradient)
 
 
-@hypothesis("incoming_passed_on", covers=("mixed_up",))
+@hypothesis("incoming_passed_on", covers=("mixed_up", "saved_value"))
 def incoming_passed_on(e: Evidence) -> Iterator[Guess]:
     """The cotangent is passed on, reduced to the argument's shape."""
     if e.rule is not None and e.rule.incoming is not None:
         reduced = _sum_to_shape(e.rule.incoming, e.rule.tensor.shape)
         yield Guess("incoming", fact("incoming_is_passed_on"), reduced)
+        return
+    for root, seed in e.seeds.items():
+        yield Guess(("incoming", root), fact("incoming_is_passed_on"), _sum_to_shape(seed, e.want.shape))
 
 
 @hypothesis("forward_value")
@@ -57,7 +60,7 @@ def forward_value(e: Evidence) -> Iterator[Guess]:
     yield Guess("alone", fact("value_alone", op=name), _sum_to_shape(output, shape))
 
 
-@hypothesis("swapped", covers=("operand_transposed",))
+@hypothesis("swapped", covers=("operand_transposed", "mixed_up"))
 def swapped_gradients(e: Evidence) -> Iterator[Guess]:
     """The gradient is another tensor's; no proof if the tensors are equal."""
     if e.rule is None:
