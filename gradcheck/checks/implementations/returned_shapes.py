@@ -1,6 +1,6 @@
 """Explain a wrong gradient by the shape that a `Function`'s backward returns.
 
-torch sums a larger gradient to its argument's shape. If the backward has summed it already, it is counted several times.
+torch sums a larger gradient to its argument's shape. A gradient that is summed already is counted several times then.
 """
 
 from __future__ import annotations

@@ -100,15 +100,54 @@ def _explained(second: Context, engine: CodeEngine, c: Comparison) -> Comparison
     """Add a diagnosis: kept intermediates, or a first gradient's lost part."""
     from gradcheck.engines.implementation.saved_tensors import saved_intermediates  # which imports torch
 
-    problem, reference = second.points.own.problem, second.engines.reference
-    saved = saved_intermediates(engine, problem, scaled_problem(problem, 1))
-    if saved:
-        found = Diagnosis("saved_intermediate", fact("saved_intermediate", names=tuple(saved)), "confirmed")
-        return replace(c, diagnoses=(found,))
-    step = last_backward_step(problem)
-    if c.want_array is None or step is None or not isinstance(reference, DefineByRun) or not second.options.explained:
+    if not second.options.explained:
         return c
-    missing = wide(c.want_array) - (0 if c.got_array is None else wide(c.got_array))
+    problem = second.points.own.problem
+    saved = saved_intermediates(engine, problem, scaled_problem(problem, 1))
+    what = fact("saved_intermediate", names=tuple(saved))
+    if saved and _is_due_to_intermediates(engine, problem, c):
+        return replace(c, diagnoses=(Diagnosis("saved_intermediate", what, "confirmed"),))
+    found = _lost_part(second, engine, c)
+    if found is None and saved:
+        found = Diagnosis("saved_intermediate", fact("perhaps", what=what), "possible")
+    return c if found is None else replace(c, diagnoses=(found,))
+
+
+def _is_due_to_intermediates(engine: CodeEngine, problem: Problem, c: Comparison) -> bool:
+    """Return whether what is missing is the change of first gradients by them.
+
+    The input moves along a random direction, and only what forward keeps moves with it."""
+    from gradcheck.engines.implementation.saved_tensors import gradients_with_intermediates_of
+
+    missing, array = _missing(c), problem.inputs.get(c.tensor)
+    if missing is None or array is None or missing.dtype.kind == "c":
+        return False
+    way = stream(problem.seed, "kept", c.tensor).standard_normal(array.shape)
+    step, total = float(np.cbrt(epsilon(problem.dtype))), 0.0
+    for sign in (1, -1):
+        moved = np.asarray(wide(array) + sign * step * way).astype(array.dtype)
+        there = replace(problem, inputs={**problem.inputs, c.tensor: moved})
+        gradients = gradients_with_intermediates_of(engine, problem, there)
+        total += sign * sum(
+            float(np.sum(wide(gradients[name]) * wide(probe)))
+            for name, probe in probes_of(problem).items()
+            if name in gradients
+        )
+    found, want = total / (2 * step), float(np.sum(missing * way))
+    return abs(found - want) <= _NEAR * float(np.sum(np.abs(missing * way)))
+
+
+def _missing(c: Comparison) -> np.ndarray | None:
+    """Return the part of the second order that did not arrive."""
+    return None if c.want_array is None else wide(c.want_array) - (0 if c.got_array is None else wide(c.got_array))
+
+
+def _lost_part(second: Context, engine: CodeEngine, c: Comparison) -> Diagnosis | None:
+    """Return the first gradient of which the second order lacks its whole part."""
+    problem, reference = second.points.own.problem, second.engines.reference
+    step, missing = last_backward_step(problem), _missing(c)
+    if missing is None or step is None or not isinstance(reference, DefineByRun):
+        return None
     probes = probes_of(problem)
     for name in probes:  # second order is linear in its probes
         alone = {one: probe if one == name else np.zeros_like(probe) for one, probe in probes.items()}
@@ -118,9 +157,8 @@ def _explained(second: Context, engine: CodeEngine, c: Comparison) -> Comparison
         else:
             part, near = reference.second_order(problem, step, alone).second.get(c.tensor), _PART
         if part is not None and np.allclose(wide(part), missing, rtol=near, atol=near * np.max(np.abs(missing))):
-            found = Diagnosis("detached", fact("second_detached", gradient=name, tensor=c.tensor), "possible")
-            return replace(c, diagnoses=(found,))
-    return c
+            return Diagnosis("detached", fact("second_detached", gradient=name, tensor=c.tensor), "possible")
+    return None
 
 
 def _is_real_error(c: Comparison, dtype: np.dtype) -> bool:

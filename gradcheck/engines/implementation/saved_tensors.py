@@ -18,6 +18,7 @@ from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.engines.torch_nodes import nodes
 
 if TYPE_CHECKING:
+    from gradcheck.engines.graph_run import GraphRun
     from gradcheck.engines.implementation.code_engine import CodeEngine
     from gradcheck.language.problem import Problem
 
@@ -57,10 +58,39 @@ def saved_intermediates(engine: CodeEngine, problem: Problem, moved: Problem) ->
     ]
 
 
+def gradients_with_intermediates_of(engine: CodeEngine, problem: Problem, moved: Problem) -> dict[str, np.ndarray]:
+    """Return the first gradients, with what forward keeps as it is at `moved`.
+
+    Empty if that cannot be computed."""
+    step = last_backward_step(problem)
+    with engine.session(problem.dtype):
+        run, other = engine.evaluated_run(problem), engine.evaluated_run(moved)
+        if run is None or other is None or step is None:
+            return {}
+        there = dict(_kept(engine, other))
+        for name, tensor in _kept(engine, run):
+            if name not in there or there[name].shape != tensor.shape:
+                return {}
+            tensor.data.copy_(there[name])
+        leaves = {name: leaf for name, leaf in run.leaves.items() if leaf.requires_grad}
+        seeds = problem.seeds[step]
+        try:
+            roots = [run.tensor(name) for name in seeds]
+            found = engine.differentiate(roots, list(leaves.values()), list(seeds.values()))
+        except USER_EXCEPTIONS as error:
+            as_code_error(engine.name, error)
+            return {}
+        return {n: np.array(engine.array(g.detach())) for n, g in zip(leaves, found, strict=True) if g is not None}
+
+
 def _kept_values(engine: CodeEngine, problem: Problem) -> Iterator[tuple[str, np.ndarray]]:
     run = engine.evaluated_run(problem)
-    if run is None:
-        return
+    for name, tensor in () if run is None else _kept(engine, run):
+        yield name, np.array(engine.array(tensor))
+
+
+def _kept(engine: CodeEngine, run: GraphRun) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yield the tensors that forward keeps, other than arguments and results."""
     roots = [one for one in run.tensors.values() if one.grad_fn is not None]
     known = {_address(one) for one in (*run.leaves.values(), *run.constants.values()) if not one.requires_grad}
     for node in nodes(roots):
@@ -71,7 +101,7 @@ def _kept_values(engine: CodeEngine, problem: Problem) -> Iterator[tuple[str, np
         listed += [(f"ctx.{name}", one) for name, one in vars(node).items()]
         for name, one in listed:
             if isinstance(one, torch.Tensor) and _is_made_in_forward(one) and _address(one) not in known:
-                yield name, np.array(engine.array(one))
+                yield name, one
 
 
 def _is_made_in_forward(tensor: torch.Tensor) -> bool:

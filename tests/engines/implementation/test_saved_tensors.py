@@ -106,6 +106,26 @@ class _KeptHalves(torch.autograd.Function):
         return torch.cat([g * b, g * a])
 
 
+class _KeptForNothing(_NumpySine):
+    """What it keeps plays no part in its second order, which another mistake loses."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x, 2 * x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return 3 * g * ctx.saved_tensors[0].detach() ** 2
+
+
+class _KeptBesideHalf(_KeptForNothing):
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        x = ctx.saved_tensors[0]
+        return 3 * g * x * x.detach()
+
+
 def _text(function: Any, spec: str | None = None) -> str:
     with pytest.raises(AssertionError) as raised:
         check_function(function, x=(4,), spec=spec)
@@ -164,3 +184,10 @@ def test_a_kept_intermediate_is_named(spec: str | None) -> None:
     check_function(_KeptSigmoid.apply, x=(4,), spec=spec, choices={"order": 1})
     assert "forward keeps saved_tensors[0], saved_tensors[1]" in _text(_KeptHalves.apply)
     assert "intermediate" not in _text(functions.SecondOrderLost.apply, spec=spec and "tanh(x)")
+
+
+def test_a_kept_intermediate_that_does_not_explain_it_is_no_fact() -> None:
+    text = _text(_KeptForNothing.apply)
+    assert "cause: detached" in text
+    assert "intermediate" not in text
+    assert "cause: perhaps: an intermediate was saved" in _text(_KeptBesideHalf.apply)
