@@ -21,16 +21,18 @@ from gradcheck.checks.failures.size_factor import express_in_sizes, ratio_of
 from gradcheck.checks.implementations.code_changes import changed_in_place, is_change
 from gradcheck.checks.implementations.complex_convention import conjugated_rule
 from gradcheck.checks.implementations.gradient_relations import find_relations
+from gradcheck.checks.implementations.look_alikes import look_alikes
 from gradcheck.checks.implementations.loop_mistakes import loop_mistakes
 from gradcheck.checks.implementations.op_mistakes import find_op_mistakes
 from gradcheck.checks.implementations.returned_shapes import summed_again, summed_note
 from gradcheck.checks.implementations.second_order import exceeds_rounding
+from gradcheck.checks.implementations.smooth_errors import is_smooth
 from gradcheck.checks.implementations.unwritten_memory import unwritten_at
 from gradcheck.checks.isolation.failure_capture import try_part
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.errors import Place
-from gradcheck.facts import fact
+from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
 
 if TYPE_CHECKING:
@@ -81,6 +83,7 @@ def _diagnose(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, num
         everywhere = [*seen, *_evidence_at_other_sizes(context, engine, c)]
         ratios = [ratio_of(e.got_or_zeros, e.want, point.problem.sizes) for point, e in everywhere]
         found = express_in_sizes(found, [one for one in ratios if one is not None])
+    found = _without_smooth_rounding(engine, c, seen, found)
     is_unsure = found[0].kind == "unknown" or (found[0].kind == "dtype" and found[0].confidence == "possible")
     if is_unsure and len(context.case.steps) == 1:
         found = _diagnose_precision(engine, seen) or _find_mistakes(formulas, engine, c, seen) or found
@@ -97,11 +100,30 @@ def _find_mistakes(
     if found:
         return found
     everywhere = [*seen, *_evidence_at_other_sizes(formulas.context, engine, c)]
-    found = formulas.diagnose(c, everywhere)
+    found = (look_alikes(c, everywhere) if c.what is ClaimKind.GRADIENT else ()) or formulas.diagnose(c, everywhere)
     if found or c.what is not ClaimKind.GRADIENT:
         return found
     found = loop_mistakes(c.tensor, seen) or find_relations(c.tensor, seen) or find_relations(c.tensor, everywhere)
     return found or _diagnose_nonlinearity(engine, c, seen)
+
+
+def _without_smooth_rounding(
+    engine: CodeEngine, c: Comparison, seen: EvidenceAtPoints, found: tuple[Diagnosis, ...]
+) -> tuple[Diagnosis, ...]:
+    """Return the diagnoses without a precision whose error is not of rounding."""
+    guessed = [d for d in found if d.kind == "dtype" and d.confidence == "possible"]
+    names = {name for d in guessed for name in [_guessed_dtype(d.message)] if name}
+    if not names or c.what is not ClaimKind.GRADIENT or not all(is_smooth(engine, c, seen, name) for name in names):
+        return found
+    left = tuple(d for d in found if d not in guessed)
+    tried = ("dtype",)
+    return left or (Diagnosis("unknown", fact("nothing_explains_it", tried=tried), tried=tried),)
+
+
+def _guessed_dtype(message: Fact) -> str:
+    """Return the dtype in which a gradient is perhaps computed."""
+    data = dict(message.data)
+    return _guessed_dtype(data["what"]) if "what" in data else str(data.get("dtype", ""))
 
 
 def _diagnose_precision(engine: CodeEngine, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:

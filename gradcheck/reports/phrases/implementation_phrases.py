@@ -118,6 +118,7 @@ add_phrases(
             f"computed as {truncate(found['wrong'], _MOST_SHOWN)} where {truncate(found['right'], _MOST_SHOWN)} belongs"
             + (f", in {found['formula']}" if _MOST_SHOWN >= len(found["formula"]) > len(found["wrong"]) else "")
         ),
+        "derivative_of_another": "computed as the derivative of {wrong}, where that of {right} belongs",
         "slices_elsewhere": "the right slices along dim {dim} in another order",
         "numbers_elsewhere": "the right numbers at other places",
         "moved_along": lambda found: "moved along the last dims by " + " and ".join(map(str, found["by"])),
