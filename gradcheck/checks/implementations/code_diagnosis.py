@@ -20,6 +20,7 @@ from gradcheck.checks.failures.point_failures import diagnose
 from gradcheck.checks.failures.size_factor import express_in_sizes, ratio_of
 from gradcheck.checks.implementations.code_changes import changed_in_place, is_change
 from gradcheck.checks.implementations.complex_convention import conjugated_rule
+from gradcheck.checks.implementations.divisor_mistakes import divisor_mistakes
 from gradcheck.checks.implementations.gradient_relations import find_relations
 from gradcheck.checks.implementations.look_alikes import look_alikes
 from gradcheck.checks.implementations.loop_mistakes import loop_mistakes
@@ -83,6 +84,8 @@ def _diagnose(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, num
         everywhere = [*seen, *_evidence_at_other_sizes(context, engine, c)]
         ratios = [ratio_of(e.got_or_zeros, e.want, point.problem.sizes) for point, e in everywhere]
         found = express_in_sizes(found, [one for one in ratios if one is not None])
+    if found[0].kind == "unknown" or found[0].message.kind == "off_by_factor":
+        found = divisor_mistakes(seen) or found
     found = _without_smooth_rounding(engine, c, seen, found)
     is_unsure = found[0].kind == "unknown" or (found[0].kind == "dtype" and found[0].confidence == "possible")
     if is_unsure and len(context.case.steps) == 1:
@@ -193,7 +196,11 @@ def _evidence_at(point: Point, engine: CodeEngine, c: Comparison) -> Evidence | 
     judge = right.get(c.tensor)
     if judge is None:
         return None
-    others = {name: g for name, g in right.items() if name != c.tensor and g is not None}
+    got_array = mine.get(c.tensor)
+    shapes = {judge.shape, judge.shape if got_array is None else got_array.shape}
+    inputs = point.problem.inputs
+    alike = [n for n in right if n != c.tensor and (n not in inputs or inputs[n].shape in shapes)]
+    others = {name: g for name in alike if (g := right[name]) is not None}
     seeds = {root: others.pop(root) for root in point.problem.seeds[c.step] if root in others}
-    evidence = Evidence(mine.get(c.tensor), judge, others=others, seeds=seeds)
+    evidence = Evidence(got_array, judge, others=others, seeds=seeds)
     return with_graph(evidence, c.tensor, point)

@@ -14,6 +14,7 @@ import numpy as np
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.failures.diagnosis.catalogue import matches
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.implementations.call_variants import with_gradients
 from gradcheck.checks.implementations.gradient_relations import EvidenceAtPoints, Relation, relation_at_all_points
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Diagnosis
@@ -117,7 +118,7 @@ def _parts(name: str, point: Point, tensor: str, axis: int) -> Iterator[np.ndarr
 
 
 def _gradient(name: str, point: Point, problem: Problem) -> np.ndarray | None:
-    found = point.engines.reference.evaluate(problem)
+    found = point.engines.reference.evaluate(with_gradients(problem, [name]))
     if not found.states or found.error is not None:
         return None
     gradient = found.states[0].gradients.get(name)

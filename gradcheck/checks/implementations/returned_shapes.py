@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradcheck.checks.implementations.computed_formula import EvidenceAtPoints
+from gradcheck.checks.failures.correction.computed_formula import EvidenceAtPoints
 from gradcheck.checks.result import Diagnosis
 from gradcheck.facts import Fact, fact
 from gradcheck.language.problem import Problem

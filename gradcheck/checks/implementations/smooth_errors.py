@@ -14,7 +14,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.tolerance import epsilon
-from gradcheck.checks.implementations.computed_formula import EvidenceAtPoints
+from gradcheck.checks.failures.correction.computed_formula import EvidenceAtPoints
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 

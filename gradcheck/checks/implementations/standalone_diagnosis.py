@@ -15,14 +15,13 @@ import numpy as np
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations.code_diagnosis import diagnose_code
-from gradcheck.checks.implementations.code_gradient import CodeGradient, numeric_gradient
-from gradcheck.checks.implementations.code_noise import CodeNoise
+from gradcheck.checks.implementations.differences_engine import DifferencesEngine
 from gradcheck.checks.isolation.failure_capture import try_part
 from gradcheck.checks.options import Engines
 from gradcheck.checks.points.drawing import Points
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
-from gradcheck.engines.base import Engine, Evaluation
+from gradcheck.engines.base import Engine
 from gradcheck.engines.torch import Torch
 from gradcheck.language.case import Case, Claim, Value
 from gradcheck.language.claim_kind import ClaimKind
@@ -57,7 +56,8 @@ def _judged(context: Context, engine: CodeEngine) -> Iterator[Context]:
         if _is_right(specified, engine):
             yield specified
     if context.engines.reference is engine:
-        reference: Engine = _Differences(engine)  # type: ignore[assignment]
+        wrong = {c.tensor for c in context.found if c.status == "failed"}
+        reference: Engine = DifferencesEngine(engine, wrong)  # type: ignore[assignment]
         yield _with_reference(context, engine, reference, context.case)
 
 
@@ -134,23 +134,3 @@ def _has_slope(point: Point, c: Comparison) -> bool:
         return c.want_array is None and c.worst_index is None
     mine = wide(found) if c.want_array is not None else wide(found)[c.worst_index]
     return bool(np.allclose(mine, wide(np.asarray(want)), rtol=_SAME_SLOPE, atol=_SAME_SLOPE * np.max(np.abs(mine))))
-
-
-class _Differences:
-    """An engine whose gradients are finite differences of the code's forward."""
-
-    def __init__(self, engine: CodeEngine) -> None:
-        self.name, self._engine = "differences", engine
-
-    def evaluate(self, problem: object) -> Evaluation:
-        """Return the code's evaluation with these gradients."""
-        point = Point(problem, Engines((self._engine,), self._engine))  # type: ignore[arg-type]
-        found = point.evaluation(self._engine)
-        if not found.states or found.error is not None:
-            return replace(found, states=())
-        noise = CodeNoise(self._engine, None)
-        gradients = dict(found.states[0].gradients)
-        for name in gradients.keys() & point.problem.inputs.keys():
-            known = numeric_gradient(CodeGradient(point, self._engine, name, gradients[name], noise))
-            gradients[name] = None if known is None else np.asarray(known[0]).astype(point.problem.inputs[name].dtype)
-        return replace(found, states=(replace(found.states[0], gradients=gradients),))

@@ -7,7 +7,7 @@ about its own engine. It sums a larger gradient without a word.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
@@ -67,7 +67,7 @@ def intercept_backward(keep: KeepGradient) -> Iterator[None]:
     """Have the backward of each `Function` return only gradients of valid shapes.
 
     torch gets zeros in place of a gradient that does not fit."""
-    known = BackwardCFunction.apply
+    known: Callable[..., Any] = BackwardCFunction.apply
 
     def apply(node: Any, *incoming: Any) -> Any:
         return _checked_gradients(node, known(node, *incoming), keep)

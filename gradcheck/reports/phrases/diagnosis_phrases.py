@@ -148,6 +148,9 @@ add_phrases(
         "exchanged{gradients:if , and the two gradients too}",
         "tensor_transposed": "the op's {position:ordinal} tensor is transposed where it should not be, or the reverse",
         "incoming_transposed": "the incoming gradient is transposed",
+        "tensor_reshaped": "the op's {position:ordinal} tensor is reshaped where it should be transposed: its elements "
+        "are mixed",
+        "incoming_reshaped": "the incoming gradient is reshaped where it should be transposed: its elements are mixed",
         "factors_in_wrong_order": "the two factors are in the wrong order",
         "result_for_tensor": "computed with the op's result in place of its {position:ordinal} tensor, as if that was "
         "overwritten",

@@ -119,6 +119,9 @@ add_phrases(
             + (f", in {found['formula']}" if _MOST_SHOWN >= len(found["formula"]) > len(found["wrong"]) else "")
         ),
         "derivative_of_another": "computed as the derivative of {wrong}, where that of {right} belongs",
+        "divided_by": "divided by {got} where {want} belongs",
+        "not_divided_by": "not divided by {want}",
+        "divided_too_often": "divided by {got}, which does not belong",
         "slices_elsewhere": "the right slices along dim {dim} in another order",
         "numbers_elsewhere": "the right numbers at other places",
         "moved_along": lambda found: "moved along the last dims by " + " and ".join(map(str, found["by"])),

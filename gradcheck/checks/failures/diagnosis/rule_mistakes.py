@@ -123,6 +123,30 @@ def transposed_operand(e: Evidence) -> Iterator[Guess]:
                 yield Guess(("order", position, 2), fact("factors_in_wrong_order"), incoming @ factor)
 
 
+@hypothesis("operand_transposed")
+def reshaped_operand(e: Evidence) -> Iterator[Guess]:
+    """A matrix, or the cotangent, is reshaped to the shape of its transpose."""
+    if e.rule is None:
+        return
+    for position, tensor in enumerate(e.rule.tensors[:_MOST_TENSORS]):
+        mixed = _transpose_by_reshape(tensor) if position != e.rule.position else None
+        if mixed is not None:
+            found = fact("tensor_reshaped", position=position)
+            yield Guess(("reshaped", position), found, e.rule.gradient_with_tensors({position: mixed}))
+    mixed = None if e.rule.incoming is None else _transpose_by_reshape(e.rule.incoming)
+    if mixed is not None:
+        answer = e.rule.right_gradient(e.rule.application, [mixed])
+        yield Guess(("reshaped", "incoming"), fact("incoming_reshaped"), answer)
+
+
+def _transpose_by_reshape(tensor: np.ndarray) -> np.ndarray | None:
+    """Return the array of which the reshape is the transpose; None for others."""
+    if tensor.ndim < 2 or min(tensor.shape[-2:]) < 2 or tensor.shape[-1] == tensor.shape[-2]:
+        return None
+    rows, columns = tensor.shape[-2:]
+    return np.swapaxes(tensor.reshape((*tensor.shape[:-2], columns, rows)), -1, -2).copy()
+
+
 @hypothesis("saved_value")
 def saved_value(e: Evidence) -> Iterator[Guess]:
     """A saved argument is replaced: by the result, the cotangent, or zeros."""

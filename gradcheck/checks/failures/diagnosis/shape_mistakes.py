@@ -65,7 +65,7 @@ def shifted(e: Evidence) -> Iterator[Guess]:
             yield Guess((axis, step, 0), fact("one_place_off", step=step, axis=named_axis, zeros=True), open_ended)
 
 
-@hypothesis("reshaped")
+@hypothesis("reshaped", covers=("operand_transposed",))
 def reshaped(e: Evidence) -> Iterator[Guess]:
     """The numbers have another shape, or are read by columns."""
     if e.got is None or e.got.size != e.want.size or (e.want.size < 2 and e.got.shape == e.want.shape):
