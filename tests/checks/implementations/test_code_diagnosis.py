@@ -111,3 +111,15 @@ def test_a_gradient_that_equals_another_has_one_cause(graph: str, backward: Any,
     (found,) = run(with_code(case, (lambda x, w: (forward(x, w), (x, w)), backward)), allow_code=True).cases
     (failed,) = (c for c in found.comparisons if c.diagnoses)
     assert [one.kind for one in failed.diagnoses] == kinds
+
+
+def test_a_reshape_in_place_of_a_transpose_is_named() -> None:
+    case = 'inputs: {x: "randn(4, 3)", w: "randn(3, 2)"}\ngraph: {y: x @ w}'
+
+    def backward(g: Any, c: Any) -> Any:
+        x, w = c
+        return g @ w.reshape(2, 3), x.T @ g
+
+    (found,) = run(with_code(case, (lambda x, w: (x @ w, (x, w)), backward)), allow_code=True, trials=0).cases
+    messages = [d.message for c in found.comparisons for d in c.diagnoses]
+    assert [(one.kind, one["position"]) for one in messages] == [("tensor_reshaped", 1)]
