@@ -16,11 +16,7 @@ from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.implementation import foreign_function
 from gradcheck.engines.implementation.backward_interception import ReturnedGradient, intercept_backward
 from gradcheck.engines.implementation.binding import Binding
-from gradcheck.engines.implementation.call_arguments import (
-    generator_states,
-    put_together,
-    restored_generators,
-)
+from gradcheck.engines.implementation.call_arguments import generator_states, put_together, restored_generators
 from gradcheck.engines.implementation.call_mode import PLAIN_CALL, CallMode, with_layout
 from gradcheck.engines.implementation.code_error import CodeError, as_code_error, translate_code_errors
 from gradcheck.engines.implementation.code_kinds import Code
