@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.failures.size_factor import SizeRatio, ratio_of
 from gradcheck.checks.failures.correction.computed_formula import EvidenceAtPoints
+from gradcheck.checks.failures.size_factor import SizeRatio, ratio_of
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Diagnosis
 from gradcheck.facts import Fact, fact

@@ -13,8 +13,8 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.checks.failures.diagnosis.catalogue import matches
 from gradcheck.checks.failures.correction.computed_formula import EvidenceAtPoints
+from gradcheck.checks.failures.diagnosis.catalogue import matches
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.checks.scope import Scope
