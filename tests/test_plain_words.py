@@ -14,9 +14,9 @@ PACKAGE = ROOT / "gradcheck"
 MODULES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
 #: Lines of the package, and of its largest room.
 #: Raised from 84,000 and 26,300 with what code of one's own is checked for: its arguments, precision and layers; from
-#: 88,600 with what is told of Tensor classes: the line at fault, the formula of a rule.
-MOST_LINES = 89_000
-MOST_LINES_OF_CHECKS = 27_800
+#: 88,600 with what is told of Tensor classes: the line at fault, the formula of a rule; and with causes of wrong code.
+MOST_LINES = 90_500
+MOST_LINES_OF_CHECKS = 29_000
 #: Names that more than one module, or more than one class, has.
 MOST_SHARED_MODULE_NAMES = 20
 MOST_SHARED_CLASS_NAMES = 12
