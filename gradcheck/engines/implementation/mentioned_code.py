@@ -43,14 +43,14 @@ def constants_in(function: Any) -> Iterator[float]:
     """Yield the numbers in the code of a function, and of those it mentions."""
     for one in mentioned(function):
         is_read = one is function or not _is_known(one)
-        numbers = [c for code in _nested_codes(getattr(one, "__code__", None)) for c in code.co_consts if is_read]
+        numbers = [c for code in _nested_codes(_attribute(one, "__code__")) for c in code.co_consts if is_read]
         yield from (float(number) for number in (*numbers, one) if _is_number(number))
 
 
 def _libraries(found: Any) -> Iterator[str]:
     for one in mentioned(found):
         yield from filter(None, map(_library, _modules(one)))
-        for code in _nested_codes(getattr(one, "__code__", None)):
+        for code in _nested_codes(_attribute(one, "__code__")):
             if any(map(_library, code.co_names)):
                 imports = (i.argval for i in dis.get_instructions(code) if i.opname == "IMPORT_NAME")
                 yield from filter(None, map(_library, imports))
@@ -62,7 +62,7 @@ def mentioned(found: Any) -> Iterator[Any]:
     seen: dict[int, Any] = {}  # kept, so that no other object gets the same id
     while queue and len(seen) < _MOST:
         one = queue.popleft()
-        inner = getattr(one, "__func__", one)  # a bound method is a new object each time
+        inner = _attribute(one, "__func__", one)  # a bound method is a new object each time
         if id(inner) in seen:
             continue
         seen[id(inner)] = inner
@@ -76,10 +76,10 @@ def _parts(one: Any) -> Iterator[Any]:
     if isinstance(one, functools.partial):
         yield from (one.func, *one.args, *one.keywords.values())
         return
-    inner = inspect.unwrap(one) if callable(one) else one
+    inner = _attribute(one, "__wrapped__", one) if callable(one) else one
     if inner is not one:
         yield inner
-    owner, function = getattr(one, "__self__", None), getattr(one, "__func__", one)
+    owner, function = _attribute(one, "__self__"), _attribute(one, "__func__", one)
     if not isinstance(function, types.FunctionType):
         if callable(one) and not isinstance(one, (type, types.BuiltinFunctionType)):
             yield from _attributes(one, {"__call__", "forward", "fn"})  # Triton's kernels have `fn`
@@ -119,6 +119,16 @@ def _attributes(value: Any, names: set[str]) -> Iterator[Any]:
             yield found
 
 
+def _attribute(value: Any, name: str, default: Any = None) -> Any:
+    """Return an attribute; the default where looking it up raises.
+
+    Objects that stand in for a driver or a request raise whatever they like."""
+    try:
+        return getattr(value, name, default)
+    except Exception:
+        return default
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
@@ -144,8 +154,9 @@ def _modules(value: Any) -> Iterator[str]:
     if isinstance(value, types.ModuleType):
         yield value.__name__
         return
-    scope = getattr(value, "__globals__", None)  # of a library's wrapper around a user's function
-    names = (getattr(value, "__module__", None), (scope or {}).get("__name__"), type(value).__module__)
+    scope = _attribute(value, "__globals__")  # of a library's wrapper around a user's function
+    scope = scope if isinstance(scope, dict) else {}
+    names = (_attribute(value, "__module__"), scope.get("__name__"), type(value).__module__)
     yield from (name for name in names if isinstance(name, str) and name != "builtins")
 
 

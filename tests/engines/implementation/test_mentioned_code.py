@@ -129,3 +129,17 @@ def test_constants_are_those_of_users_code() -> None:
 )
 def test_constants_are_found_wherever_they_stand(function: Any, found: set[float]) -> None:
     assert set(constants_in(function)) == found
+
+
+class _Driver:
+    """As a stand-in for a driver that is not installed."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(f"no driver, asked for {name}")
+
+
+DRIVER = _Driver()
+
+
+def test_an_object_that_raises_for_any_attribute_says_nothing() -> None:
+    assert library_of(lambda x: DRIVER.launch(x) if BLOCK else x) == "torch"
