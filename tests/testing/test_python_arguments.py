@@ -209,3 +209,10 @@ class _Wrapper(torch.Tensor):
 def test_a_tensor_that_does_not_give_its_numbers_is_a_sentence() -> None:
     with pytest.raises(UsageError, match="a _Wrapper does not give its numbers"):
         gradcheck(torch.sin, _Wrapper(torch.ones(2, dtype=F64)))
+
+
+def test_other_arguments_become_keywords_where_any_are_taken() -> None:
+    def scaled(x: torch.Tensor, **settings: float) -> torch.Tensor:
+        return x * settings["by"]
+
+    assert check_function(scaled, x=(3,), by=2.0).exit_code == 0

@@ -150,8 +150,8 @@ def bindings(
 def _bind_python_call(given: CallArguments, function: Callable[..., Any], empty: Binding) -> Binding:
     """Bind the arguments of a Python call as Python does, by name or in order.
 
-    Names of parameters decide; other arguments take the parameters that are left, in order. Parameters in between
-    keep their defaults."""
+    Names of parameters decide; other arguments take the parameters that are left, in order, and then `**keywords`.
+    Parameters in between keep their defaults."""
     names = [name for name in given.names if name not in empty.parameters.values()]
     listed = None if given.as_torch else parameters_of(function)
     ordered = [one for one in listed or () if one.kind is not one.KEYWORD_ONLY]
@@ -170,7 +170,10 @@ def _bind_python_call(given: CallArguments, function: Callable[..., Any], empty:
             objects[one.name] = one.default
             positional.append(_named(one.name))
     keywords = {one.name: _named(one.name) for one in listed if one.kind is one.KEYWORD_ONLY and one.name in names}
-    positional += map(_named, others)  # too many: Python says so
+    if _takes_any_keywords(function):
+        keywords |= {name: _named(name) for name in others}
+    else:
+        positional += map(_named, others)  # too many: Python says so
     how = "by name" if keywords or not set(names) - known else "in order"
     return replace(empty, positional=tuple(positional), keywords=keywords, objects=objects, how=how)
 
@@ -185,6 +188,10 @@ def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter] | Non
     if listed is None or any(one.kind is one.VAR_POSITIONAL for one in listed):
         return None
     return [one for one in listed if one.kind is not one.VAR_KEYWORD]
+
+
+def _takes_any_keywords(function: Callable[..., Any]) -> bool:
+    return any(one.kind is one.VAR_KEYWORD for one in signature_parameters(function) or ())
 
 
 def _by_name(
