@@ -16,8 +16,12 @@ def name_of(found: Any) -> str:
     """Return the name of a callable in reports, such as `Gelu.apply`."""
     if isinstance(found, partial):
         return name_of(found.func)
+    found = getattr(found, "_init_fn", found)  # the function of a `torch.library.custom_op`
     owner = getattr(found, "__self__", None)
     name = getattr(found, "__qualname__", "") or type(found).__qualname__
+    own = getattr(found, "__name__", "")
+    if own and name.rpartition(".")[2] != own:  # of a wrapper around a function without a qualified name
+        name = own
     if name.endswith("apply") and isinstance(owner, type):
         name = f"{owner.__name__}.apply"
     return str(name.rpartition("<locals>.")[2])

@@ -50,3 +50,15 @@ def test_names_are_those_of_the_innermost_callable() -> None:
     assert name_of(partial(partial(Mine.apply, 1), 2)) == "Mine.apply"
     assert name_of(torch.nn.Tanh()) == "Tanh"
     assert name_of(lambda: 1) == "<lambda>"
+
+
+def test_wrappers_have_the_name_of_what_they_wrap() -> None:
+    @torch.library.custom_op("gradcheck_names::cube", mutates_args=())
+    def cube(x: torch.Tensor) -> torch.Tensor:
+        return x**3
+
+    def wrapper(x: float) -> float:
+        return x
+
+    wrapper.__name__ = "gammainc"
+    assert (name_of(cube), name_of(wrapper)) == ("cube", "gammainc")
