@@ -44,6 +44,16 @@ def truncate(text: str, room: int) -> str:
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
+def truncate_alike(one: str, other: str, room: int) -> tuple[str, str]:
+    """Return two texts cut to `room` characters, so that they still differ."""
+    pairs = enumerate(zip(one, other, strict=False))
+    same = next((place for place, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
+    skipped = max(same - room // 2, 0) if max(len(one), len(other)) > room else 0
+    cut = (text if not skipped else f"…{text[skipped:]}" for text in (one, other))
+    first, second = (truncate(text, room) for text in cut)
+    return first, second
+
+
 def short_line(text: str, room: int) -> str:
     """Return the text on one line, cut to `room` characters."""
     return truncate(plain(text), room)

@@ -7,7 +7,7 @@ from unicodedata import category
 
 import pytest
 
-from gradcheck.reports.safe_text import count, for_log, ordinal, plain, plain_lines, wrap
+from gradcheck.reports.safe_text import count, for_log, ordinal, plain, plain_lines, truncate_alike, wrap
 
 
 @pytest.mark.parametrize(
@@ -73,3 +73,10 @@ def test_wrap_counts_columns_not_characters() -> None:
 
 def test_places_in_words() -> None:
     assert [ordinal(index) for index in (0, 1, 5, 6)] == ["first", "second", "sixth", "7th"]
+
+
+def test_long_texts_are_cut_so_that_they_differ() -> None:
+    assert truncate_alike("x + 1", "x", 20) == ("x + 1", "x")
+    one, other = truncate_alike("x" * 50 + " + 1", "x" * 50 + " - 1", 20)
+    assert one != other
+    assert (one[0], one[-4:], other[-4:], len(one)) == ("…", " + 1", " - 1", 15)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradcheck.facts import Fact
 from gradcheck.reports.number_formats import format_number
 from gradcheck.reports.phrases.phrase_table import add_phrases
-from gradcheck.reports.safe_text import truncate
+from gradcheck.reports.safe_text import truncate_alike
 
 #: The ways to call code.
 MANNERS = {
@@ -115,7 +115,7 @@ add_phrases(
         "part_negated": "what flows through {where} has the wrong sign",
         "part_scaled": "what flows through {where} comes with the factor {factor:value}",
         "other_formula": lambda found: (
-            f"computed as {truncate(found['wrong'], _MOST_SHOWN)} where {truncate(found['right'], _MOST_SHOWN)} belongs"
+            "computed as {} where {} belongs".format(*truncate_alike(found["wrong"], found["right"], _MOST_SHOWN))
             + (f", in {found['formula']}" if _MOST_SHOWN >= len(found["formula"]) > len(found["wrong"]) else "")
         ),
         "derivative_of_another": "computed as the derivative of {wrong}, where that of {right} belongs",
