@@ -44,9 +44,9 @@ class RoundingAllowance(Protocol):
 def check(context: Context, engine: CodeEngine, rounding: RoundingAllowance) -> Iterator[Comparison]:
     """Yield a passing comparison with notes, or each failure of behaviour."""
     subject = _subject(context, engine)
-    changed = list(_check_modified_arguments(engine, subject))
     notes: list[Fact] = list(engine.notes)
     notes += [fact("keeps_state")] if engine.code.keeps_state else []
+    changed = [*_check_modified_arguments(engine, subject), *_check_modified_inputs(context, engine, subject, notes)]
     failed = [*changed, *operand_precision.check(context, engine, subject)]
     failed += _check_unwritten(context, engine, [context.points.own, *context.points.variants[-_MOST_POINTS:]])
     failed += _check_repeatability(context, engine, (subject, rounding), notes)
@@ -115,6 +115,21 @@ def _check_modified_arguments(engine: CodeEngine, subject: Subject) -> Iterator[
                     name=argument_name(engine.code.foreign, engine.binding, number),
                 )
             )
+
+
+def _check_modified_inputs(
+    context: Context, engine: CodeEngine, subject: Subject, notes: list[Fact]
+) -> Iterator[Comparison]:
+    """Yield a failure for each input that the forward changed in place.
+
+    One without a gradient, such as running statistics, is noted. With a specification that is compared elsewhere."""
+    own = context.points.own.evaluation(engine)
+    for name in () if context.case.implementations else own.changed:
+        changed = fact("argument_changed", engine=engine.name, name=name)
+        if own.states and own.states[0].gradients.get(name) is None:
+            notes.append(changed)
+        else:
+            yield subject.failed(changed)
 
 
 def _check_repeatability(
@@ -187,6 +202,7 @@ def _check_variant(
         error = None if got.states else error
     if error is not None:
         return subject.failed(fact("refuses", engine=name, manner=manner, detail=detail, text=error.message))
+    got = replace(got, changed={})  # the same as in a plain call
     failed = [c for c in check_engine(point, got, context.options.tolerance) if c.status == "failed"]
     if variant.mode.records_graph:
         counts = [c for c in failed if c.what is ClaimKind.VALUE or c.tensor.partition("[")[0] != engine.entry]

@@ -100,3 +100,24 @@ def test_one_input_alone_is_held_to_the_code_where_torch_records_no_forward() ->
     wrong: Any = type("Wrong", (Unrecorded,), {"factor": 2.0})
     with pytest.raises(AssertionError, match="where x alone gets a gradient"):
         check_function(wrong.apply, x=(3,), w=(3,))
+
+
+class _Changes(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, state: torch.Tensor, both: bool) -> torch.Tensor:
+        state.mul_(0.9).add_(0.1 * x.mean())
+        if both:
+            x.add_(1)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> Any:
+        return 2 * g, None, None
+
+
+def test_a_state_without_a_gradient_may_change_and_an_input_may_not() -> None:
+    found = check_function(_Changes.apply, x=(4, 3), state=torch.zeros(3), both=False)
+    assert any(c.has_note("argument_changed") for c in found.cases[0].comparisons)
+    with pytest.raises(AssertionError, match="changes its argument x in place") as raised:
+        check_function(_Changes.apply, x=(4, 3), state=torch.zeros(3), both=True)
+    assert "argument state" not in str(raised.value)
