@@ -56,15 +56,16 @@ class CodeGradient:
         return engine_tolerance(self.array.dtype, self.point.problem.case.engine_tolerance)
 
     @property
-    def rounding(self) -> float:
-        """The rounding of results over the size of the input: noise beside zeros."""
+    def rounding(self) -> np.ndarray:
+        """The rounding of results over the size of each element: noise beside zeros."""
         (seeds,), values = self.point.problem.seeds, self.point.evaluation(self.engine).states[0].values
         with np.errstate(all="ignore"):
             total = sum(
                 float(np.sum(np.abs(wide(values[root]) * wide(g)))) for root, g in seeds.items() if g is not None
             )
-        size = epsilon(self.array.dtype) * total / _largest(self.array)
-        return size if np.isfinite(size) else 0.0
+        largest, unit = _largest(self.array), epsilon(self.array.dtype)
+        size = unit * total / np.maximum(np.abs(wide(self.array)), np.sqrt(unit) * largest)
+        return np.asarray(size if np.isfinite(total) else np.zeros(self.array.shape))
 
     def subject(self, reference: str) -> Subject:
         """Return the subject of the claim, against this reference."""
@@ -118,15 +119,16 @@ def slope_along(
 def numeric_gradient(claim: CodeGradient) -> tuple[np.ndarray, float] | None:
     """Return the differences of all elements, and the largest error.
 
-    None for large and complex inputs, and where an element has none, or two sides."""
-    if claim.array.dtype.kind == "c" or not 0 < claim.array.size <= _ALL_ELEMENTS:
+    None for large inputs, and where an element has none, or two sides."""
+    if not 0 < claim.array.size <= _ALL_ELEMENTS:
         return None
-    scale = _largest(claim.values) if claim.values is not None else 1.0
-    found = [claim.slope(claim.unit(place), scale=scale) for place in range(claim.array.size)]
+    scale, units = _largest(claim.values) if claim.values is not None else 1.0, _units(claim)
+    found = [claim.slope(claim.unit(place, unit), scale=scale) for place in range(claim.array.size) for unit in units]
     known = [one for one in found if one is not None and not one.kinked]
     if len(known) < len(found):
         return None
-    return np.reshape([one.value for one in known], claim.array.shape), max(one.error for one in known)
+    parts = np.reshape([one.value for one in known], (*claim.array.shape, len(units)))
+    return parts @ np.array(units), max(one.error for one in known)
 
 
 def _largest(array: np.ndarray) -> float:

@@ -226,7 +226,7 @@ def _directional_derivative(got: np.ndarray, direction: np.ndarray) -> float:
 
 
 def _absolute_room(claim: CodeGradient, direction: np.ndarray) -> float:
-    return (claim.tolerance.atol + claim.rounding) * float(np.sum(np.abs(direction)))
+    return float(np.sum((claim.tolerance.atol + claim.rounding) * np.abs(direction)))
 
 
 def _is_clear(claim: CodeGradient, found: Slope, scale: float) -> bool:
@@ -317,5 +317,5 @@ def _compare_with_forward(claim: CodeGradient, forward: np.ndarray | None) -> Co
     found = compare(claim.gradient, forward, claim.tolerance, subject)
     if found.status != "failed" or found.mismatch is not None:
         return found
-    found = recheck_with_allowance(found, np.full(claim.array.shape, claim.rounding), float("inf"))
+    found = recheck_with_allowance(found, claim.rounding, float("inf"))
     return claim.noise.allow_rounding(found, claim.point) if found.status == "failed" else found
