@@ -139,6 +139,8 @@ add_phrases(
         "computed_with": "computed with {tensor}",
         "second_detached": "detached: what its backward has for {gradient} is not recorded as depending on {tensor}, "
         "as if it were computed of a detached tensor, or under no_grad",
+        "rounding_alone": "{engine} has no digit there: inputs moved by a unit in the last place move its gradient by "
+        "{size:magnitude}",
         "own_rounding": "{engine} rounds more than its entry: by up to {size:magnitude}, as inputs moved a little show",
     }
 )

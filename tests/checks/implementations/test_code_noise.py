@@ -78,3 +78,11 @@ def test_less_precision_inside_is_no_rounding() -> None:
     with pytest.raises(AssertionError, match="computes in less precision than float64"):
         check_function(functions.SingleInside.apply, x=x)
     assert check_function(functions.MaskInSingle.apply, x=x).exit_code == 0
+
+
+def test_a_gradient_that_is_noise_alone_is_wrong() -> None:
+    def noisy(g: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return g * (1 - y * y) + 1e18 * (torch.sin(x) ** 2 + torch.cos(x) ** 2 - 1)
+
+    with pytest.raises(AssertionError, match="has no digit there"):
+        check_function(layer(noisy), x=np.linspace(0.13, 2.7, 9))

@@ -211,3 +211,38 @@ def test_wide_error_bars_outweigh_no_gradient_of_the_forward(seed: int) -> None:
     x, w = (torch.randn(3, 4, generator=generator).half().requires_grad_() for _ in range(2))
     with pytest.raises(AssertionError, match=r"gradient of x: .* differs from its own forward"):
         check_function(_Product.apply, x=x, w=w)
+
+
+def test_cancellation_beside_a_tiny_input_is_rounding() -> None:
+    def forward(x: Any) -> Any:
+        return np.sin(x) / x, x
+
+    def backward(g: Any, x: Any) -> Any:
+        return g * (np.cos(x) - np.sin(x) / x) / x
+
+    assert check_function(forward, backward, x=np.array([1.1e-8, 2.0, 0.5])).exit_code == 0
+
+
+def test_complex_gradients_are_compared_in_all_elements() -> None:
+    x = torch.tensor([1 + 2j, 3 - 1j, 0.5j], dtype=torch.complex128)
+    with pytest.raises(AssertionError, match="3 of 3 elements differ"):
+        check_function(lambda z: z * z, lambda g, z: z * g, x=x.numpy())
+
+
+class _Root(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return (x**4).sqrt()
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, g: torch.Tensor) -> torch.Tensor:
+        (x,) = ctx.saved_tensors
+        return 2 * g * x**3 / (x**4).sqrt()
+
+
+def test_where_torch_has_no_number_either_only_given_inputs_fail() -> None:
+    assert check_function(_Root.apply, x=(5,)).exit_code == 0
+    with pytest.raises(AssertionError, match="gradient of x"):
+        check_function(_Root.apply, x=np.array([0.0, 1.0]))
