@@ -57,7 +57,7 @@ class CodeGradient:
 
     @property
     def rounding(self) -> np.ndarray:
-        """The rounding of results over the size of each element: noise beside zeros."""
+        """The results' rounding over each element: noise beside zeros."""
         (seeds,), values = self.point.problem.seeds, self.point.evaluation(self.engine).states[0].values
         with np.errstate(all="ignore"):
             total = sum(

@@ -48,6 +48,8 @@ _FINER = (2.0**-7, 2.0**-20)
 _SLIGHT = 1e-6
 #: Gradients that differ by a larger factor are not checked together.
 _LOST = 1e3
+#: Rounding of more than so many times the largest gradient leaves it no digit.
+_NO_DIGIT = 2.0
 #: The bytes of a number in double precision.
 _DOUBLE_BYTES = 8
 DIFFERENCES, FORWARD = "differences", "its own forward"
@@ -272,9 +274,10 @@ def _is_sure(claim: CodeGradient, direction: np.ndarray, found: Slope, scale: fl
 
 
 def _is_noise_alone(claim: CodeGradient, found: Slope) -> bool:
-    """Return whether rounding leaves no digit of a gradient that differences know."""
-    is_known = found.error <= _MAX_ERROR * abs(found.value)
-    return is_known and claim.values is not None and claim.noise.exceeds(claim.values, claim.point, claim.name)
+    """Return whether a gradient that differences know has no digit."""
+    if claim.values is None or found.error > _MAX_ERROR * abs(found.value):
+        return False
+    return claim.noise.largest(claim.point, claim.name) > _NO_DIGIT * largest_finite(claim.values)
 
 
 def _failed(claim: CodeGradient, direction: np.ndarray, found: Slope) -> Comparison:
@@ -299,8 +302,8 @@ def _failed(claim: CodeGradient, direction: np.ndarray, found: Slope) -> Compari
     )
     notes = [fact("differences_bar", error=found.error)]
     if _is_noise_alone(claim, found):
-        noise = claim.noise.at(claim.point, claim.name)
-        notes.append(fact("rounding_alone", engine=claim.engine.name, size=float(np.max(noise, initial=0.0))))
+        size = claim.noise.largest(claim.point, claim.name)
+        notes.append(fact("rounding_alone", engine=claim.engine.name, size=size))
     return failed.with_notes(*notes)
 
 

@@ -1,4 +1,4 @@
-"""The derivatives on the sides of a kink, where several elements are equal.
+"""Derivatives on the sides of a kink among equal elements.
 
 Sorting, ranking and maxima choose among equal elements. The gradient of any choice is right. It is a derivative
 beside the kink, though perhaps in no direction along one element.
