@@ -79,4 +79,4 @@ def test_long_texts_are_cut_so_that_they_differ() -> None:
     assert truncate_alike("x + 1", "x", 20) == ("x + 1", "x")
     one, other = truncate_alike("x" * 50 + " + 1", "x" * 50 + " - 1", 20)
     assert one != other
-    assert (one[0], one[-4:], other[-4:], len(one)) == ("…", " + 1", " - 1", 15)
+    assert (one[0], one[-4:], other[-4:], len(one)) == ("…", " + 1", " - 1", 14)
