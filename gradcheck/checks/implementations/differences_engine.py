@@ -1,4 +1,4 @@
-"""A reference whose gradients are finite differences of the code's forward.
+"""A reference of finite differences of the code's forward.
 
 The derivatives of the results by each element are kept, so that other incoming gradients cost nothing.
 """
@@ -30,7 +30,7 @@ _ENOUGH, _MAX_ERROR, _SIDES = 1e-11, 1e-4, 2.0**-16
 
 
 class DifferencesEngine:
-    """An engine whose gradients are finite differences, and the code's own where they are right.
+    """Finite differences as an engine; the code's gradients where they are right.
 
     calls   how often the code was called; after the most, nothing has a gradient"""
 
@@ -56,7 +56,7 @@ class DifferencesEngine:
         return np.asarray(rows @ weights).reshape(array.shape).astype(array.dtype)
 
     def _derivatives(self, problem: Problem, name: str) -> np.ndarray | None:
-        """Return the derivatives of all results, a row an element; None if unknown."""
+        """Return the derivatives of all results by element; None if unknown."""
         array = problem.inputs[name]
         if array.dtype.kind == "c" or not 0 < array.size <= _MOST_ELEMENTS:
             return None

@@ -1,4 +1,4 @@
-"""Name a gradient that is the derivative of another function of the same name.
+"""Name a gradient that is of another function of the same name.
 
 GELU has an exact form and two approximations, which code mixes up. They are found in an entry by their values, so also
 where they are written out.
@@ -33,7 +33,7 @@ _MOST_PARTS = 60
 
 
 def look_alikes(c: Comparison, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
-    """Return the function whose derivative a gradient is, in place of the entry's."""
+    """Return the function whose derivative a gradient is."""
     if not seen:
         return ()
     point, _ = seen[0]

@@ -1,4 +1,4 @@
-"""Explain a wrong gradient by the shape that a `Function`'s backward returns.
+"""Explain a wrong gradient by the shape that a backward returns.
 
 torch sums a larger gradient to its argument's shape. A gradient that is summed already is counted several times then.
 """
@@ -34,7 +34,7 @@ def summed_again(engine: CodeEngine, seen: EvidenceAtPoints) -> tuple[Diagnosis,
 
 
 def summed_note(engine: CodeEngine, name: str) -> tuple[Fact, ...]:
-    """Return a note on a larger gradient that the backward returned for an input."""
+    """Return a note on a larger gradient that was returned for an input."""
     known = engine.observations.summed_gradients.get(name)
     return () if known is None else (known[0],)
 

@@ -143,7 +143,7 @@ def _missing(c: Comparison) -> np.ndarray | None:
 
 
 def _lost_part(second: Context, engine: CodeEngine, c: Comparison) -> Diagnosis | None:
-    """Return the first gradient of which the second order lacks its whole part."""
+    """Return the first gradient whose whole part the second order lacks."""
     problem, reference = second.points.own.problem, second.engines.reference
     step, missing = last_backward_step(problem), _missing(c)
     if missing is None or step is None or not isinstance(reference, DefineByRun):

@@ -1,4 +1,4 @@
-"""Interception of the backwards of `Function`s, to see their gradients' shapes.
+"""Interception of `Function`s' backwards, for their gradients' shapes.
 
 torch raises for a wrong number of gradients, and for one that it cannot sum to the shape of its argument, with messages
 about its own engine. It sums a larger gradient without a word.
@@ -64,7 +64,7 @@ class KeepGradient(Protocol):
 
 @contextmanager
 def intercept_backward(keep: KeepGradient) -> Iterator[None]:
-    """Have the backward of each `Function` return only gradients of valid shapes.
+    """Have each `Function`'s backward return only valid shapes.
 
     torch gets zeros in place of a gradient that does not fit."""
     known: Callable[..., Any] = BackwardCFunction.apply

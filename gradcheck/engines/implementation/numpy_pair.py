@@ -332,7 +332,7 @@ def _by_name(returned: Mapping[Any, Any], names: Sequence[str], needs: Sequence[
 
 
 def _key_of(name: str, returned: Mapping[Any, Any], names: Sequence[str]) -> Any:
-    """Return the key of an argument's gradient, in other capitals if it is clear."""
+    """Return the key of an argument's gradient, perhaps in other capitals."""
     keys = [f"{before}{name}{after}" for before, after in _GRADIENT_AFFIXES]
     exact = next((key for key in keys if key in returned), None)
     if exact is not None or [one.lower() for one in names].count(name.lower()) > 1:
