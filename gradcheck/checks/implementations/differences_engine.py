@@ -30,7 +30,7 @@ _ENOUGH, _MAX_ERROR, _SIDES = 1e-11, 1e-4, 2.0**-16
 
 
 class DifferencesEngine:
-    """Finite differences as an engine; the code's gradients where they are right.
+    """Finite differences as an engine, and right gradients of the code.
 
     calls   how often the code was called; after the most, nothing has a gradient"""
 
