@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, TypeGuard
 
 from gradcheck.engines.tensor_class.user_code_guard import is_own_frame
 from gradcheck.errors import Place
@@ -70,16 +70,29 @@ def _lines_run(start: CodeType, run: Callable[[], object]) -> Counter[Line]:
 
 
 def _statements(file: str, kind: type[ast.Assign | ast.AugAssign], names: Collection[str]) -> Iterator[Line]:
-    """Yield lines that set a gradient, and do not read it on their right."""
+    """Yield lines that set a gradient, and do not read it on their right.
+
+    What is set where there is none yet, `if node.grad is None`, overwrites nothing."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except SyntaxError:
         return
+    first = {id(inner) for node in ast.walk(tree) if _asks_for_none(node, names) for inner in node.body}
     for node in ast.walk(tree):
-        if not isinstance(node, kind):
+        if not isinstance(node, kind) or isinstance(node.value, ast.Constant):
+            continue  # a constant clears it, or begins a pass
+        if id(node) in first and kind is ast.Assign:
             continue
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         held = [one for one in targets if isinstance(one, ast.Attribute) and one.attr in names]
         read = {ast.dump(one.value) for one in ast.walk(node.value) if isinstance(one, ast.Attribute)}
         if held and ast.dump(held[0].value) not in read:
             yield file, node.lineno
+
+
+def _asks_for_none(node: ast.AST, names: Collection[str]) -> TypeGuard[ast.If]:
+    """Return whether a statement is `if node.grad is None`."""
+    test = node.test if isinstance(node, ast.If) else None
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Is):
+        return False
+    return isinstance(test.left, ast.Attribute) and test.left.attr in names

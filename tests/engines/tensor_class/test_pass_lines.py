@@ -61,6 +61,11 @@ def line_of(folder: Path, kind: str, receive: str) -> tuple[str, str]:
     [
         ("overwritten", "self.grad = share", "self.grad = share"),
         ("overwritten", "self.grad = share if self.grad is None else self.grad + share", "self.grad = np.array(g)"),
+        (
+            "overwritten",
+            "if self.grad is None:\n            self.grad = share\n        else:\n            self.grad = 1.0 * share",
+            "self.grad = 1.0 * share",
+        ),
         ("passed_on_early", "self.grad = share", "def backward(self, g):"),
     ],
 )
