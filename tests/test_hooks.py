@@ -44,7 +44,9 @@ def test_hooks_are_for_case_files() -> None:
     assert {id: hook["entry"] for id, hook in hooks.items()} == {
         "gradcheck-validate": "gradcheck validate",
         "gradcheck-run": "gradcheck run --quiet",
+        "gradcheck-engine": "gradcheck run --quiet",
     }
+    assert hooks["gradcheck-engine"]["files"] == r"\.py$"
 
 
 def test_pre_commit_runs_them(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -68,6 +70,12 @@ def test_pre_commit_runs_them(repository: Path, tmp_path_factory: pytest.TempPat
     code, text = ran(*pre_commit, PRE_COMMIT_HOME=str(hooks / "home"))
     assert (code, text.count("Passed"), text.count("Failed")) == (1, 1, 1)
     assert "the formula of x is wrong" in text
+    used[:] = [{"id": "gradcheck-engine", "language": "system"}]
+    (repository / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config))
+    engine = (*pre_commit[:-1], "--files", "tiny.py")
+    assert "no files to check" in ran(*pre_commit, PRE_COMMIT_HOME=str(hooks / "home"))[1]
+    (repository / "tiny.py").write_text("")
+    assert "the formula of x is wrong" in ran(*engine, PRE_COMMIT_HOME=str(hooks / "home"))[1]
 
 
 def steps() -> list[dict[str, Any]]:
