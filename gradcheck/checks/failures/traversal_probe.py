@@ -1,6 +1,6 @@
 """Probes of a backward pass: the wrong way that explains its gradients.
 
-A probe is the case, by its inputs' gradients, or one of two small graphs of single numbers, on which known ways
+A probe is the case, by its inputs' gradients, or one of three small graphs of single numbers, on which known ways
 differ. Small graphs run more than once: a class that keeps operands in a set takes them in another order each time.
 """
 
@@ -43,11 +43,12 @@ from gradcheck.language.sampling import literal_problem
 BACKWARD_PASS = Cause(fact("the_backward_pass"), fact("goes_wrong_through_graph"))
 #: Every tensor but two is used again, one a third time: of two uses, some ways look alike. Sums come last: their
 #: operands may share an array. If one operand is made of the other, either stands first. On any one graph some two
-#: ways agree, hence the second.
+#: ways agree, hence the second. The third has one op: only those of another may pass nothing on.
 _INPUTS = {"a": 1.5, "b": -2.0}
 _GRAPHS = (
     {"c": "a * b", "d": "c * a", "e": "d * c", "f": "d + e", "g": "f + a"},
     {"c": "b * a", "d": "c + b", "e": "b + d", "f": "c * e"},
+    {"c": "a + b", "d": "c + a"},
 )
 #: The dimensions of the numbers, and whether a cotangent is given. Later forms serve engines that fail in the first.
 _FORMS = ((1, True), (0, False), (2, True))
