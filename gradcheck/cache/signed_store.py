@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gradcheck.cache.cache_folder import open_cache
+from gradcheck.safe_files import Folder
 
 if TYPE_CHECKING:
     import sqlite3
@@ -34,7 +35,7 @@ _TABLES = (
 _SCHEMA = frozenset(statement.replace(" IF NOT EXISTS", "") for statement in _TABLES)
 
 
-#: The suffixes of files that SQLite opens beside its own.
+#: The suffixes of files that SQLite opens beside its own. An own file has none: its journal is in memory.
 _BESIDE = ("-journal", "-wal", "-shm")
 
 
@@ -82,6 +83,7 @@ class SignedStore:
             return
         with suppress(OSError), self._ending_errors(), self._open() as connection:
             connection.execute("PRAGMA synchronous = OFF")  # losses after a crash are detected
+            connection.execute("PRAGMA journal_mode = MEMORY")  # as are those of a process that is killed
             connection.execute("BEGIN IMMEDIATE")
             for statement in _TABLES:
                 connection.execute(statement)
@@ -92,21 +94,21 @@ class SignedStore:
             connection.execute("COMMIT")
 
     def _is_own_file(self, create: bool = False) -> bool:
-        """Return whether the file is regular, and has no second name.
+        """Return whether the file is regular, without a second name or a journal.
 
         SQLite follows links and waits for pipes, so it is given no name at which, or beside which, another kind of
-        entry stands.
+        entry stands. A journal can name any file, which SQLite deletes once the journal is played back.
         """
         try:
             with open_cache(self.file.parent, create=create) as folder:
                 if create and folder.entry_stat(self.file.name) is None:
                     with suppress(FileExistsError):  # by another run, at the same moment
                         folder.create(self.file.name, b"")
-                known, *beside = (folder.entry_stat(self.file.name + end) for end in ("", *_BESIDE))
+                known = folder.entry_stat(self.file.name)
+                is_alone = all(_is_free(folder, self.file.name + end) for end in _BESIDE)
         except OSError:
             return False
-        found = (known, *(one for one in beside if one is not None))
-        return all(one is not None and stat.S_ISREG(one.st_mode) and one.st_nlink == 1 for one in found)
+        return is_alone and known is not None and stat.S_ISREG(known.st_mode) and known.st_nlink == 1
 
     def _trim(self, connection: sqlite3.Connection) -> None:
         """Drop an eighth of the entries at a time, while the file is too large."""
@@ -161,3 +163,12 @@ class SignedStore:
 
     def _signature(self, key: bytes, value: bytes) -> bytes:
         return blake2b(key + value, key=self._secret, digest_size=_SIGNED).digest()
+
+
+def _is_free(folder: Folder, name: str) -> bool:
+    """Return whether the name is free; remove a regular file of it."""
+    known = folder.entry_stat(name)
+    if known is not None and stat.S_ISREG(known.st_mode):
+        folder.remove(name)
+        return folder.entry_stat(name) is None
+    return known is None
