@@ -12,6 +12,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 
+from gradcheck.checks.isolation.memory_limit import memory_limit
 from gradcheck.errors import UsageError
 from gradcheck.language.case import STDIN, Case, Loaded
 from gradcheck.safe_files import read_regular
@@ -25,6 +26,7 @@ _ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_PAGER": "cat",
     "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
 }
 #: Seconds for a call of git, which may block on a named pipe in place of a file.
 _MOST_SECONDS = 60.0
@@ -67,14 +69,8 @@ class _Tree:
     def __init__(self, revision: str) -> None:
         self.top = os.path.realpath(_git("rev-parse", "--show-toplevel").rstrip("\n"))
         commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", about=revision)
-        since = _git("merge-base", commit.strip(), "HEAD", about=revision).strip()
-        entries = _git("ls-tree", "-r", "-z", "--full-tree", since).split("\0")
-        #: Mode and hash by path.
-        self._entries: dict[str, tuple[str, str]] = {}
-        for entry in filter(None, entries):
-            about, _, path = entry.partition("\t")
-            mode, _, digest = about.split(" ")
-            self._entries[path] = mode, digest
+        self._since = _git("merge-base", commit.strip(), "HEAD", about=revision).strip()
+        self._folders: dict[str, dict[str, tuple[str, str]]] = {}
         self._known: dict[str, bool] = {}
 
     def has(self, file: str) -> bool:
@@ -88,7 +84,7 @@ class _Tree:
             return False
         folder, name = os.path.split(file)
         path = os.path.join(os.path.realpath(folder), name)
-        mode, digest = self._entries.get(os.path.relpath(path, self.top).replace(os.sep, "/"), ("", ""))
+        mode, digest = self._entry(os.path.relpath(path, self.top).replace(os.sep, "/"))
         try:
             if os.path.islink(path) and mode == _LINK:
                 target = os.path.join(os.path.dirname(path), os.readlink(path))
@@ -100,6 +96,26 @@ class _Tree:
             return False
         # git may have changed the ends of lines, which change no case
         return _is_blob(digest, data) or _is_blob(digest, data.replace(b"\r\n", b"\n"))
+
+    def _entry(self, path: str) -> tuple[str, str]:
+        """Return mode and hash of a path in the tree; empty texts without it."""
+        folder = path.rpartition("/")[0]
+        if folder == ".." or folder.startswith("../"):
+            return "", ""
+        if folder not in self._folders:  # one at a time: a few trees, each in itself ten times, are 10^10 files
+            self._folders[folder] = _entries_of_folder(self._since, folder)
+        return self._folders[folder].get(path, ("", ""))
+
+
+def _entries_of_folder(commit: str, folder: str) -> dict[str, tuple[str, str]]:
+    """Return mode and hash of each path in a folder of a commit."""
+    found: dict[str, tuple[str, str]] = {}
+    below = ("--", f"{folder}/") if folder else ()
+    for entry in filter(None, _git("ls-tree", "-z", "--full-tree", commit, *below).split("\0")):
+        about, _, path = entry.partition("\t")
+        mode, _, digest = about.split(" ")
+        found[path] = mode, digest
+    return found
 
 
 def _is_blob(digest: str, data: bytes) -> bool:
@@ -113,9 +129,10 @@ def _git(*words: str, about: str | None = None) -> str:
     environment = {**os.environ, **_ENVIRONMENT}
     command, nothing = [_program(), *_SAFE, *words], subprocess.DEVNULL
     try:
-        done = subprocess.run(
-            command, stdin=nothing, capture_output=True, check=False, env=environment, timeout=_MOST_SECONDS
-        )
+        with memory_limit(None):  # git has it, too: an object of some megabytes can hold gigabytes
+            done = subprocess.run(
+                command, stdin=nothing, capture_output=True, check=False, env=environment, timeout=_MOST_SECONDS
+            )
     except OSError as error:
         raise UsageError("--changed-since asks git, which cannot be run", hint=str(error.strerror)) from error
     except subprocess.TimeoutExpired as error:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import subprocess
+import sys
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,9 +18,10 @@ CASE = "name: {name}\ninputs: {{x: 1}}\ngraph: {{y: x + x}}\n"
 ENGINE = "from gradcheck.engines.core import Core\n\nclass Mine(Core):\n    name = 'mine'\n"
 
 
-def git(*words: str) -> None:
+def git(*words: str, input: str = "") -> str:
     who = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"]
-    subprocess.run(["git", *who, *words], check=True, capture_output=True)
+    done = subprocess.run(["git", *who, *words], check=True, capture_output=True, input=input, text=True)
+    return done.stdout.strip()
 
 
 @pytest.fixture
@@ -253,3 +256,29 @@ def test_a_git_of_the_working_directory_is_not_run(
     outcome = gradcheck("run", "sub", "--changed-since", "HEAD")
     assert outcome.err == "gradcheck: --changed-since asks git, which is in no folder of PATH; install git\n"
     assert not (repository / "ran").exists()
+
+
+def test_git_tells_no_more_than_the_folders_of_cases(
+    repository: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten trees, each ten times in the next, would be 10^10 files."""
+    tree = git("write-tree")
+    for _ in range(3):
+        tree = git("mktree", input="".join(f"040000 tree {tree}\td{i}\n" for i in range(10)))
+    case = git("rev-parse", "HEAD:sub")
+    bomb = git("mktree", input=f"040000 tree {tree}\tbomb\n040000 tree {case}\tsub\n")
+    git("reset", "--soft", git("commit-tree", "-m", "bomb", bomb))
+    told, limits = [], []
+    run = subprocess.run
+
+    def counted(*words: Any, **given: Any) -> Any:
+        limits.append(resource.getrlimit(resource.RLIMIT_DATA)[0])
+        done = run(*words, **given)
+        told.append(len(done.stdout))
+        return done
+
+    monkeypatch.setattr(subprocess, "run", counted)
+    (repository / "sub" / "cases" / "new.yaml").write_text(CASE.format(name="new"))
+    assert listed(gradcheck, "--changed-since", "HEAD") == ["new"]
+    assert max(told) < 1_000
+    assert not sys.platform.startswith("linux") or resource.RLIM_INFINITY not in limits
