@@ -217,7 +217,7 @@ class _SettingsFile:
             place = Place(self.name, int(found[2]), int(found[3])) if found else Place(self.name)
             raise UsageError(f"{place}: {found[1] if found else error}") from error
         except (ValueError, RecursionError) as error:  # numbers and nesting beyond Python's limits
-            long = re.search(r"\d[\d_]{4000}", self.text)
+            long = re.search(r"(?<![\d_])\d[\d_]{4000}", self.text)
             place = Place(self.name, self.text.count("\n", 0, long.start()) + 1, 1) if long else Place(self.name)
             what = "a number of more digits than can be read" if long else "nested too deeply to be read"
             raise UsageError(f"{place}: {what}") from error

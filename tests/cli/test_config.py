@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gradcheck.checks.isolation.time_limit import deadline
 from gradcheck.cli.config import load_configuration, option_keys
 from gradcheck.errors import UsageError
 
@@ -275,6 +276,14 @@ def test_a_key_of_very_many_parts_is_refused(folder: Path, key: str) -> None:
     with pytest.raises(UsageError) as raised:
         load_configuration()
     assert str(raised.value) == "pyproject.toml:2:1: a key of more than 100 parts, which cannot be read"
+
+
+def test_long_numbers_are_looked_for_in_time_in_proportion(folder: Path) -> None:
+    """Each number is nearly too long to be read; the array is nested too deeply."""
+    write(folder, f"x = {'[' * 5_000} # {('1' * 3_999 + ' ') * 240}\n")
+    with deadline(20), pytest.raises(UsageError) as raised:
+        load_configuration()
+    assert str(raised.value) == "pyproject.toml: nested too deeply to be read"
 
 
 _PLANTED = "open('ran', 'w').close()\nfrom gradcheck.engines.core import Core as Tensor\n"
