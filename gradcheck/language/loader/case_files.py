@@ -18,6 +18,7 @@ from gradcheck.language.case import STDIN, Case, Loaded
 from gradcheck.language.crash import crash_at
 from gradcheck.language.loader.case_builder import build_case
 from gradcheck.language.loader.compose import Composer
+from gradcheck.language.loader.name_scope import MOST_ERRORS
 from gradcheck.language.loader.yaml_document import DEFAULT_LIMITS, Limits, shorten
 from gradcheck.language.loader.yaml_text import decode, documents
 from gradcheck.language.suggest import did_you_mean, nearest
@@ -206,7 +207,7 @@ def _load_file(target: Target, limits: Limits) -> tuple[list[Case], list[Invalid
 def load_text(text: str, file: str, limits: Limits = DEFAULT_LIMITS) -> tuple[list[Case], list[InvalidCase]]:
     """Return the valid cases of a file, and the errors of the others.
 
-    Errors are sorted by place. A file without a case is an error.
+    Errors are sorted by place. A file without a case is an error. After `MOST_ERRORS` errors the rest is not read.
     """
     composer = Composer(file, limits)
     cases: dict[str, Case] = {}
@@ -214,6 +215,8 @@ def load_text(text: str, file: str, limits: Limits = DEFAULT_LIMITS) -> tuple[li
     stem = "stdin" if file == STDIN else os.path.splitext(os.path.basename(file))[0]
     number = 0
     for number, (piece, first) in enumerate(documents(text), 1):
+        if len(errors) >= MOST_ERRORS:
+            break
         case, wrong = _load_document(composer, piece, first, stem if number == 1 else f"{stem}-{number}")
         errors += wrong
         if case is not None and case.name in cases:

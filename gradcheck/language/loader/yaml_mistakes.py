@@ -62,6 +62,8 @@ _COMMENT = re.compile(r"(?:^|\s)#.*")
 _BLOCK = re.compile(r"[|>][-+0-9]*\s*$")
 #: All checks but that of brackets look at so many lines above the parser's position.
 _NEAR = 500
+#: The search for an open bracket reads each character so many times at most, on average: brackets can be nested.
+_MOST_PASSES = 4
 _PAIRS = {"{": "}", "[": "]"}
 _STARTS = ("@", "`", "%", "*", "&")
 
@@ -247,7 +249,7 @@ LINE_CHECKS: tuple[Callable[[YamlLine], YamlMistake | None], ...] = (
 
 def _unclosed_bracket(text: str, until: int) -> YamlMistake | None:
     """Find a bracket or quotation mark that is open at the next key."""
-    lines = text.split("\n")
+    lines, left = text.split("\n"), _MOST_PASSES * len(text)
     for line in _lines(text, until):
         column, value = line.value if line.key else line.item
         if value[:1] in ("'", '"'):
@@ -258,10 +260,13 @@ def _unclosed_bracket(text: str, until: int) -> YamlMistake | None:
             continue
         number = line.number
         while True:
-            opened = _brackets(rest, number, len(lines[number]) - len(rest), opened)
+            left -= 1 + len(rest)
+            _follow_brackets(rest, number, len(lines[number]) - len(rest), opened)
             number += 1
             if not opened or number >= len(lines):
                 break
+            if left < 0:
+                return None
             rest = lines[number]
             one = YamlLine(number, rest, None)
             if rest.strip() and one.indent <= line.indent and one.key and line.key:
@@ -273,20 +278,18 @@ def _unclosed_bracket(text: str, until: int) -> YamlMistake | None:
     return None
 
 
-def _brackets(text: str, line: int, column: int, opened: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Return the brackets and quotation marks open after a text, with places."""
-    found = list(opened)
+def _follow_brackets(text: str, line: int, column: int, opened: list[tuple[int, int, str]]) -> None:
+    """Update the open brackets and quotation marks, and places, by a text."""
     for at, mark in enumerate(text):
-        if found and found[-1][2] in "'\"":
-            if mark == found[-1][2]:
-                found.pop()
+        if opened and opened[-1][2] in "'\"":
+            if mark == opened[-1][2]:
+                opened.pop()
         elif mark == "#" and (not at or text[at - 1].isspace()):
             break
         elif mark in "{['\"" and (mark in _PAIRS or not at or not text[at - 1].isalnum()):
-            found.append((line, column + at, mark))
-        elif mark in "}]" and found and _PAIRS[found[-1][2]] == mark:
-            found.pop()
-    return found
+            opened.append((line, column + at, mark))
+        elif mark in "}]" and opened and _PAIRS[opened[-1][2]] == mark:
+            opened.pop()
 
 
 def _short(text: str) -> str:

@@ -90,6 +90,13 @@ def test_errors_are_capped_and_counted() -> None:
     assert str(errors[-1]) == "f.yaml: and 140 more errors in this file"
 
 
+def test_after_a_thousand_errors_a_file_is_read_no_further() -> None:
+    """Each error keeps some kilobytes, and a file can hold a million documents."""
+    cases, errors = load_text("--- a\n" * 2_000 + f"---\n{VALID}", "f.yaml")
+    assert not cases
+    assert str(errors[-1]) == "f.yaml: and 900 more errors in this file"
+
+
 def test_limits_can_be_raised() -> None:
     text = "inputs:\n  x: [" + "1, " * 110_000 + "1]\ngraph: {y: x}\n"
     cases, errors = load_text(text, "f.yaml", Limits(numbers=200_000))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gradcheck.errors import Hint, Place
+from gradcheck.language.loader import yaml_mistakes
 from gradcheck.language.loader.yaml_mistakes import find_mistake_in_text, find_yaml_mistakes
 
 
@@ -47,6 +50,21 @@ def test_what_comes_below_the_parsers_place_is_not_looked_at() -> None:
 @pytest.mark.parametrize("text", ["a: |\n  b = 2\n  c:3\nd: 1", "# b = 2\na: 1", "a: 1\n\nb: 2", "a: [1,\n  2]\nb: 3"])
 def test_what_is_no_slip(text: str) -> None:
     assert places(text) == []
+
+
+def test_brackets_are_followed_in_time_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line opens a bracket that is closed at the end, as in a quoted text."""
+    read: list[int] = []
+    follow = yaml_mistakes._follow_brackets
+
+    def counted(text: str, *rest: Any) -> None:
+        read.append(len(text) + 1)
+        follow(text, *rest)
+
+    monkeypatch.setattr(yaml_mistakes, "_follow_brackets", counted)
+    text = "\n".join(['a: "', *[" - ["] * 200, *[" - ]"] * 200, '"', "b: @"])
+    find_yaml_mistakes(text, text.count("\n"))
+    assert sum(read) < 6 * len(text)
 
 
 def test_a_hint_knows_its_edit() -> None:
