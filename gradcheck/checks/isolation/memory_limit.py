@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-#: The default limit, as a part of the machine's memory.
-_SHARE = 0.5
+#: The default limit, as a part of the machine's memory, and the least for one of several processes.
+_SHARE, _LEAST = 0.5, 2**30
 _UNITS = {"k": 1, "m": 2, "g": 3, "t": 4}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)(b?)", re.IGNORECASE)
 #: More bytes than any machine has, but a valid limit: it means none.
@@ -61,8 +61,8 @@ def keep_heap() -> bool:
 
 
 @cache
-def default_memory_limit() -> int | None:
-    """Return the default limit in bytes; None if unknown."""
+def default_memory_limit(processes: int = 1) -> int | None:
+    """Return the default limit of each process in bytes; None if unknown."""
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -72,7 +72,8 @@ def default_memory_limit() -> int | None:
             total = min(total, int(Path(file).read_text()))
         except (OSError, ValueError):
             continue
-    return int(total * _SHARE)
+    whole = int(total * _SHARE)
+    return max(whole // processes, min(whole, _LEAST))
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from gradcheck.checks.baseline import Baseline
 from gradcheck.checks.isolation import worker_processes
 from gradcheck.checks.isolation.executors import executor_factory
 from gradcheck.checks.isolation.forked_worker import ForkedWorker
+from gradcheck.checks.isolation.memory_limit import default_memory_limit
 from gradcheck.checks.isolation.pickling import Packer
 from gradcheck.checks.isolation.worker_processes import (
     THREADED,
@@ -222,9 +223,11 @@ def _settings(options: Options, shared: Sequence[Any]) -> bytes:
     """Return the settings for workers. Raises UsageError for some engines."""
     known = options.baseline  # of which workers need only whether drift is measured
     known = None if known is None else Baseline(known.file, measures_drift=known.measures_drift)
-    sent = replace(
-        options, jobs=1, in_workers=False, executor=None, shrink=None, maxfail=None, baseline=known, cache=None
-    )
+    memory = options.memory
+    if memory is None and options.executor is None:
+        memory = default_memory_limit(options.jobs)
+    alone = replace(options, jobs=1, in_workers=False, executor=None, memory=memory)
+    sent = replace(alone, shrink=None, maxfail=None, baseline=known, cache=None)
     own = [engine for engine in (*options.engines, options.reference) if not isinstance(engine, str)]
     try:
         if not shared and any(type(engine).__module__ == "__main__" for engine in own):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradcheck.checks.isolation import memory_limit as memory_limit_module
 from gradcheck.checks.isolation.memory_limit import (
     default_memory_limit,
     keep_heap,
@@ -44,6 +45,14 @@ def test_sizes(text: str, size: int) -> None:
 def test_what_is_no_size(text: str) -> None:
     with pytest.raises(ValueError, match="is no size"):
         parse_size(text)
+
+
+@linux
+def test_processes_share_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = default_memory_limit()
+    assert whole is not None
+    monkeypatch.setattr(memory_limit_module, "_LEAST", whole // 10)
+    assert [default_memory_limit.__wrapped__(number) for number in (1, 4, 1_000)] == [whole, whole // 4, whole // 10]
 
 
 @linux

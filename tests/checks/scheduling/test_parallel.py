@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
+from gradcheck.checks.isolation.memory_limit import default_memory_limit
 from gradcheck.checks.isolation.pickling import Packer
 from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.result import CaseResult, RunResult
-from gradcheck.checks.scheduling.parallel import plan_run
+from gradcheck.checks.scheduling.parallel import _settings, plan_run
 from gradcheck.checks.scheduling.run import run
 from gradcheck.engines.core import Core
 from gradcheck.errors import InvalidCase, Place, UsageError
@@ -213,3 +214,17 @@ def test_engines_are_made_here_only_where_they_are_needed(tmp_path: Path) -> Non
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout == "0 False\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [
+        (Options(jobs=3), default_memory_limit(3)),
+        (Options(jobs=3, memory=10**9), 10**9),
+        (Options(jobs=3, executor=ThreadPoolExecutor), None),
+    ],
+)
+def test_workers_share_the_default_limit_of_memory(options: Options, limit: int | None) -> None:
+    """As many large cases as workers do not take the machine's memory several times over."""
+    sent, _, _ = Packer(()).unpack(_settings(options, ()))
+    assert sent.memory == limit
