@@ -199,7 +199,7 @@ def _load_file(target: Target, limits: Limits) -> tuple[list[Case], list[Invalid
         text = decode(read(target.file, limits), target.file)
         return _selected_case(target, *load_text(text, target.file, limits))
     except InvalidCase as error:
-        return [], [error]
+        return [], _first_errors([error], limits.errors)
     except Exception as error:
         return [], [crash_at(error, Place(target.file, 1, 1))]
 
@@ -277,6 +277,7 @@ def _first_errors(errors: list[InvalidCase], most: int) -> list[InvalidCase]:
     """Return the first errors by place, and the number of the others."""
     for error in errors:
         _shorten(error)
+        error.__traceback__ = error.__cause__ = error.__context__ = None  # whose frames keep a parser alive
     if len(errors) <= 1:
         return errors
     shown = heapq.nsmallest(most, errors, key=lambda error: error.place)

@@ -97,6 +97,14 @@ def test_after_a_thousand_errors_a_file_is_read_no_further() -> None:
     assert str(errors[-1]) == "f.yaml: and 900 more errors in this file"
 
 
+@pytest.mark.parametrize("text", [b"--- {\n", b"\xff"])
+def test_an_error_keeps_no_parser(tmp_path: Path, text: bytes) -> None:
+    """A folder of a megabyte can have a hundred thousand errors, and each parser has 20 kB."""
+    (tmp_path / "f.yaml").write_bytes(text)
+    for error in load(tmp_path).errors:
+        assert (error.__traceback__, error.__cause__, error.__context__) == (None, None, None)
+
+
 def test_limits_can_be_raised() -> None:
     text = "inputs:\n  x: [" + "1, " * 110_000 + "1]\ngraph: {y: x}\n"
     cases, errors = load_text(text, "f.yaml", Limits(numbers=200_000))
