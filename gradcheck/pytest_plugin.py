@@ -78,6 +78,7 @@ class CaseFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield an item a case, and one for all errors of the file."""
+        from gradcheck.cli.output import without_commands
         from gradcheck.language.loader import load
         from gradcheck.reports.safe_text import plain
 
@@ -85,7 +86,7 @@ class CaseFile(pytest.File):
         if found.errors:
             yield CaseItem.from_parent(self, name=_FILE, work=list(found.errors))
         for case in found.cases:
-            yield CaseItem.from_parent(self, name=plain(case.name), work=case)
+            yield CaseItem.from_parent(self, name=without_commands(plain(case.name)), work=case)
 
 
 class CaseItem(pytest.Item):
@@ -98,16 +99,18 @@ class CaseItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run the case. Raises CaseFailed, or pytest's exception for its status."""
+        from gradcheck.cli.output import without_commands
+
         found = _checker(self.config)(self.work)
         if found.status in ("skipped", "unsupported"):
-            raise _skipped(_reason(found))
+            raise _skipped(without_commands(_reason(found)))
         if found.status == "xfailed":
-            pytest.xfail(_reason(found))
+            pytest.xfail(without_commands(_reason(found)))
         if found.status != "passed":
-            raise CaseFailed(_report(found))
+            raise CaseFailed(without_commands(_report(found)))
         told = _remarks(found)
         if told:
-            self.add_report_section("call", "gradcheck", told)
+            self.add_report_section("call", "gradcheck", without_commands(told))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the report, or the reason of an expected failure."""

@@ -130,11 +130,20 @@ case_files.build_case = crashes
 """
 
 
-def test_the_name_of_a_case_commands_no_terminal(tmp_path: Path) -> None:
+def test_the_name_of_a_case_commands_no_terminal_and_no_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TF_BUILD", "True")
     (tmp_path / "\x1b[2Ja.gradcheck.yaml").write_text(GOOD)
-    _, lines = call(tmp_path, "-vv")
-    (told,) = (line for line in lines if "PASSED" in line)
+    command = "##vso[task.setvariable variable=PATH]."
+    endings = (f"skip: '{command}'", f"xfail: '{command}'\nexpected: {{x: 3}}", "expected: {x: 3}")
+    cases = [f"name: '{number} {command}'\n{GOOD}{end}\n" for number, end in enumerate(endings)]
+    (tmp_path / "b.gradcheck.yaml").write_text("---\n".join(cases))
+    _, lines = call(tmp_path, "-vv", "-rA")
+    (told,) = (line for line in lines if "PASSED" in line and "100%" not in line and "%" in line)
     assert "::\\x1b[2Ja" in told
+    assert not [line for line in lines if "##vso" in line]
+    assert "1 failed, 1 passed, 1 skipped, 1 xfailed" in lines[-1]
 
 
 def test_a_crash_over_one_file_costs_that_file_alone(tmp_path: Path) -> None:

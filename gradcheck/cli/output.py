@@ -92,7 +92,7 @@ def write_stdout(text: str, *, is_data: bool = False) -> None:
     if _report_file is not None and _report_stream is not None and not is_same(_report_stream.fileno(), _report_file):
         raise UsageError("cannot write to the standard output: somebody's code has closed it")
     if not is_data:
-        text = _for_log(text)
+        text = without_commands(text)
     encoding = stream.encoding or "utf-8"
     try:
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
@@ -111,7 +111,7 @@ def write_stderr(*lines: str) -> None:
     if stream is None:
         return
     encoding = stream.encoding or "utf-8"
-    text = _for_log("".join(f"{plain(line)}\n" for line in lines))
+    text = without_commands("".join(f"{plain(line)}\n" for line in lines))
     with contextlib.suppress(OSError):  # no reader is left
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
         stream.flush()
@@ -125,7 +125,8 @@ def write_diff(file: str, before: str, after: str) -> None:
     write_stderr(*difflib.unified_diff(*lines, file, file, lineterm="", n=1))
 
 
-def _for_log(text: str) -> str:
+def without_commands(text: str) -> str:
+    """Return the text for a log, without commands to a service that reads it."""
     return for_log(text) if any(map(os.environ.get, _SERVICES)) else text
 
 
