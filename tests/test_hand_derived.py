@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ import torch
 from gradcheck import load, run
 from tests.documents import blocks, gradcheck, without_time
 from tests.paths import ROOT
+from tests.processes import run_python
 
 PAGE = ROOT / "docs" / "hand-derived.md"
 
@@ -65,9 +64,8 @@ def test_every_formula_of_the_mended_case_is_certified(folder: Path) -> None:
 def test_what_reads_the_certificates(folder: Path) -> None:
     """The page's program, on this Python's gradcheck."""
     code = blocks(PAGE, "python")[1].replace('["gradcheck", "run"', '[sys.executable, "-m", "gradcheck", "run"')
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", f"import sys\n{code}"]
-    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=200)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "GRADCHECK_REFERENCE": "core"}
+    result = run_python("-c", f"import sys\n{code}", cwd=folder, env=environment)
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines() == [
         "y 2 * (y - t) / n True",

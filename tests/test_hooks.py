@@ -30,6 +30,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m gradcheck "$@"\n')
     command.chmod(0o755)
+    monkeypatch.setenv("GRADCHECK_REFERENCE", "core")
     monkeypatch.setenv("PATH", f"{command.parent}{os.pathsep}{os.environ['PATH']}")
     return tmp_path
 

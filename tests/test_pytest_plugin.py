@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.paths import ROOT
+from tests.processes import run_python
 
 CASES = """\
 name: squares
@@ -66,11 +67,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def call(project: Path, *words: str) -> tuple[int, list[str]]:
     plugin = ("-p", "no:gradcheck", "-p", "gradcheck.pytest_plugin")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *plugin, "-q", "--color=no", *words],
-        cwd=project, env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "GRADCHECK_REFERENCE": "core"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "GRADCHECK_REFERENCE": "core"}
+    done = run_python("-m", "pytest", *plugin, "-q", "--color=no", *words, cwd=project, env=environment)
     assert done.stderr == ""
     return done.returncode, done.stdout.splitlines()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from gradcheck.reports import Look
 from tests.documents import blocks, gradcheck, without_time
 from tests.from_text import case_of
 from tests.paths import ROOT
+from tests.processes import run_python
 
 README = ROOT / "README.md"
 CASE_FORMAT = ROOT / "docs" / "case-format.md"
@@ -33,8 +33,7 @@ def whole_cases(file: Path) -> list[str]:
 
 
 def python(code: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-c", code]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=200)
+    return run_python("-c", f"import warnings; warnings.simplefilter('error')\n{code}", cwd=ROOT)
 
 
 def test_two_commands_for_a_fresh_machine() -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 from tests.paths import ROOT
+from tests.processes import run_python
 
 SUITE = """\
 import torch
@@ -42,15 +41,11 @@ def test_both_verdicts_are_logged(tmp_path: Path) -> None:
     log = tmp_path / "calls.jsonl"
     environment = {**os.environ, "SUITE_LOG": str(log), "PYTHONPATH": str(ROOT)}
     options = ("-p", "benchmarks.suites", "-p", "no:gradcheck", "-q", "-n", "0", "-p", "no:cacheprovider")
-    command = [sys.executable, "-m", "pytest", *options, "test_suite.py"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=200, check=False
-    )
+    done = run_python("-m", "pytest", *options, "test_suite.py", cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stdout
     rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     assert [row["checker"] for row in rows] == ["gradcheck", "gradgradcheck", "gradcheck"]
     assert [row["torch"]["verdict"] == "pass" for row in rows] == [True, True, False]
     assert [row["ours"]["verdict"] == "pass" for row in rows] == [True, True, False]
-    summed = [sys.executable, "-m", "benchmarks.suites", str(log)]
-    told = subprocess.run(summed, cwd=ROOT, capture_output=True, text=True, timeout=200, check=True).stdout
+    told = run_python("-m", "benchmarks.suites", str(log), cwd=ROOT).stdout
     assert told.startswith("3 calls: 2 pass and 1 fail with both\n")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from tests.paths import ROOT
+from tests.processes import run_python
 
 
 def start(*arguments: str, options: tuple[str, ...] = (), **kwargs: Any) -> subprocess.Popen[str]:
@@ -19,18 +22,18 @@ def start(*arguments: str, options: tuple[str, ...] = (), **kwargs: Any) -> subp
     return subprocess.Popen(command, text=True, env=environment | kwargs.pop("env", {}), **kwargs)
 
 
-def call(*arguments: str, **kwargs: Any) -> tuple[int, str, str]:
-    process = start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
-    out, err = process.communicate(timeout=200)
-    return process.returncode, out, err
+def call(*arguments: str, env: Mapping[str, str] = MappingProxyType({})) -> tuple[int, str, str]:
+    done = run_python("-m", "gradcheck", *arguments, env={**os.environ, **env})
+    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.mark.parametrize(
     "arguments", [("--help",), ("run", "-h"), ("validate",), ("list",), ("schema",), ("ops", "tanh")]
 )
 def test_light_commands_import_nothing_heavy(cases: Path, arguments: tuple[str, ...]) -> None:
-    code, _, err = call(*arguments, options=("-X", "importtime"))
-    assert code == 0
+    process = start(*arguments, options=("-X", "importtime"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    _, err = process.communicate(timeout=200)
+    assert process.returncode == 0
     imported = {line.rpartition("|")[2].strip() for line in err.splitlines() if line.startswith("import time:")}
     assert "gradcheck.cli" in imported
     assert not imported & {"torch", "rich", "rich.console", "jinja2"}
@@ -60,8 +63,9 @@ def test_a_full_disk_is_told_in_a_line(cases: Path) -> None:
 
 def test_an_ascii_terminal_gets_escapes(cases: Path) -> None:
     (cases / "wide.yaml").write_text("name: 梯度\ninputs: {x: 1}\ngraph: {y: x + x}\n", encoding="utf-8")
-    code, out, _ = call("list", "cases/wide.yaml", env={"PYTHONIOENCODING": "ascii"})
-    assert (code, out) == (0, "cases/wide.yaml::\\u68af\\u5ea6\n")
+    process = start("list", "cases/wide.yaml", env={"PYTHONIOENCODING": "ascii"}, stdout=subprocess.PIPE)
+    out, _ = process.communicate(timeout=200)
+    assert (process.returncode, out) == (0, "cases/wide.yaml::\\u68af\\u5ea6\n")
 
 
 LEAVING = """
@@ -101,7 +105,7 @@ def test_modules_are_taken_apart_only_where_somebody_may_count_on_it(
 ) -> None:
     Path("mine.py").write_text("from gradcheck import Tensor\n", encoding="utf-8")
     script = LEAVING.format(before=before, words=words, where="__main__")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "GRADCHECK_REFERENCE": "core"}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=200)
     assert (done.returncode, done.stderr) == (code, said)
     assert done.stdout.endswith("\n")

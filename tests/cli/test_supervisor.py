@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.cli.test_processes import call, start
-from tests.paths import ROOT
+from tests.processes import run_python
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="commands are watched on Linux alone")
 
@@ -394,9 +394,7 @@ main(left_with=[])
 
 
 def call_with_odd_lapack(does: str, *words: str) -> tuple[int, str, str]:
-    command = [sys.executable, "-c", WITH_ODD_LAPACK.format(does=does), *words]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=200, check=False)
+    done = run_python("-c", WITH_ODD_LAPACK.format(does=does), *words)
     return done.returncode, done.stdout, done.stderr
 
 

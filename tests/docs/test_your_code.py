@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 from gradcheck import load, run
 from tests.documents import blocks, gradcheck, without_time
 from tests.paths import ROOT
+from tests.processes import run_python
 
 FILE = ROOT / "docs" / "your-code.md"
 PYTHON = blocks(FILE, "python")
@@ -81,8 +81,7 @@ def test_snippets_do_what_they_say(folder: Path, text: str) -> None:
 @pytest.mark.parametrize("text", TESTS)
 def test_tests_pass(folder: Path, text: str) -> None:
     (folder / "test_page.py").write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_page.py"]
-    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    found = run_python("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_page.py", cwd=folder)
     assert found.returncode == 0, found.stdout
 
 

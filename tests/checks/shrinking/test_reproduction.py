@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from textwrap import dedent
 from typing import Any
@@ -24,6 +22,7 @@ from gradcheck.language.loader import load_text
 from tests.checks.shrinking.build import pinned
 from tests.conftest import WithRules
 from tests.paths import WRONG_ENGINES, wrong_engine
+from tests.processes import run_python
 
 MLP = """
     dims: {n: 4, k: 3, h: 5}
@@ -181,8 +180,8 @@ def test_a_tensor_class_also_gets_a_snippet_that_runs(shrunk: Shrink, engine: st
     snippet = smallest(result).snippet
     assert f"from {engine} import Tensor" in snippet
     assert len(snippet.splitlines()) <= 8
-    code = snippet.replace("import numpy", f"import sys; sys.path.insert(0, {str(WRONG_ENGINES)!r})\nimport numpy", 1)
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=200)
+    setup = f"import sys, warnings; sys.path.insert(0, {str(WRONG_ENGINES)!r}); warnings.simplefilter('error')"
+    done = run_python("-c", snippet.replace("import numpy", f"{setup}\nimport numpy", 1))
     assert done.returncode == 0, done.stderr
     should = snippet.rpartition("should be ")[2].strip()
     assert done.stdout.strip()
