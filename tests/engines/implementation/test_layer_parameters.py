@@ -92,7 +92,7 @@ class Tensors:
     factor = 1.0
 
     def __init__(self) -> None:
-        self.weight, self.bias = torch.randn(3, 2), torch.nn.Parameter(torch.randn(2))
+        self.weight, self.bias = torch.randn(2, 1), torch.nn.Parameter(torch.randn(1))
 
     def forward(self, x: Any) -> Any:
         self.x = x
@@ -109,7 +109,7 @@ class Tensors:
 class Adds(Tensors):
     def __init__(self) -> None:
         super().__init__()
-        self.dW, self.db = torch.zeros(3, 2), torch.zeros(2)
+        self.dW, self.db = torch.zeros(2, 1), torch.zeros(1)
 
     def store(self, dw: Any, db: Any) -> None:
         self.dW += dw
@@ -130,7 +130,7 @@ class InTensorsOfModules(Tensors):
 class Stacked:
     def __init__(self) -> None:
         self.layers = [Adds(), Tensors()]
-        self.layers[1].weight = torch.randn(2, 2)
+        self.layers[1].weight = torch.randn(1, 1)
 
     def forward(self, x: Any) -> Any:
         return self.layers[1].forward(self.layers[0].forward(x))
@@ -155,23 +155,23 @@ class ForgetsBias(Tensors):
 def test_layers_may_keep_tensors(kind: type, spec: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     layer = kind()
     given = layer.weight.clone()
-    passed = check_function(layer, x=torch.randn(4, 3), spec=spec)
+    passed = check_function(layer, x=torch.randn(3, 2), spec=spec)
     assert {"x", "weight", "bias"} <= {c.tensor for c in passed.cases[0].comparisons}
     assert torch.equal(layer.weight, given)
     monkeypatch.setattr(kind, "factor", 2.0)
     with pytest.raises(AssertionError, match="gradient of weight"):
-        check_function(layer, x=torch.randn(4, 3), spec=spec)
+        check_function(layer, x=torch.randn(3, 2), spec=spec)
 
 
 def test_layers_of_tensors_may_be_nested_and_what_they_forget_is_named() -> None:
-    passed = check_function(Stacked(), x=torch.randn(4, 3))
+    passed = check_function(Stacked(), x=torch.randn(3, 2))
     assert {"layers_0_weight", "layers_1_bias"} <= {c.tensor for c in passed.cases[0].comparisons}
-    passed = check_function(ForgetsBias(), x=(4, 3))
+    passed = check_function(ForgetsBias(), x=(3, 2))
     assert ("bias",) in [dict(note.data).get("names") for c in passed.cases[0].comparisons for note in c.notes]
 
 
 def test_gradients_of_tensors_take_the_dtype_of_the_check() -> None:
-    check_function(Adds(), x=(4, 3), spec="x @ weight + bias", choices={"dtypes": ["float64", "bfloat16"]})
+    check_function(Adds(), x=(3, 2), spec="x @ weight + bias", choices={"dtypes": ["float64", "bfloat16"]})
 
 
 class Module(torch.nn.Module):
@@ -181,8 +181,8 @@ class Module(torch.nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.linear = torch.nn.Linear(3, 2)
-        self.register_buffer("scale", torch.full((2,), 1.5))
+        self.linear = torch.nn.Linear(2, 1)
+        self.register_buffer("scale", torch.full((1,), 1.5))
 
     def forward(self, x: Any) -> Any:
         self.x = x
@@ -199,7 +199,7 @@ class Inherits(Module):
 
 
 def test_the_backward_of_a_module_by_hand_is_called() -> None:
-    passed = check_function(Module(), x=torch.randn(4, 3))
+    passed = check_function(Module(), x=torch.randn(3, 2))
     assert {"x", "linear_weight", "linear_bias"} <= {c.tensor for c in passed.cases[0].comparisons}
     with pytest.raises(AssertionError, match="gradient of linear_weight"):
-        check_function(Inherits(), x=torch.randn(4, 3))
+        check_function(Inherits(), x=torch.randn(3, 2))
