@@ -3,6 +3,7 @@ it are skipped, and say so."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,8 +24,18 @@ def chromium() -> str | None:
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
+def _wait_until_fetched() -> None:
+    """Where the environment names a lock, a browser is being fetched as long as it is held."""
+    if lock := os.environ.get("BROWSER_LOCK"):
+        from fcntl import LOCK_SH, flock
+
+        with open(lock, encoding="utf-8") as held:
+            flock(held, LOCK_SH)
+
+
 def why_not() -> str:
     """Why there is no browser to test with; empty where there is one."""
+    _wait_until_fetched()
     try:
         import playwright.sync_api  # noqa: F401
     except ImportError:
