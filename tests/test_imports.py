@@ -28,27 +28,40 @@ def test_the_contracts_hold() -> None:
     assert "0 broken" in result.stdout
 
 
-@pytest.mark.parametrize(
-    ("file", "line", "broken"),
-    [
-        ("language/expr.py", "import torch", TORCH),
-        ("checks/result.py", "def later():\n    import torch", TORCH),
-        ("checks/result.py", "import yaml", "only language/loader imports yaml"),
-        ("cli/options.py", "import rich", "only reports import rich and jinja2"),
-        ("reports/words.py", "import click", "only cli imports click"),
-        ("autograd/op.py", "import gradcheck.language.expr.nodes", "imports run one way"),
-        ("engines/base.py", "import gradcheck.checks.result", "imports run one way"),
-    ],
-)
-def test_an_import_the_wrong_way_is_found(tmp_path: Path, file: str, line: str, broken: str) -> None:
+#: What is added to a file, which contract breaks, and the import as it is then told.
+WRONG_WAY = [
+    ("language/units.py", "import torch", TORCH, "language.units -> torch"),
+    ("checks/result.py", "def later():\n    import torch", TORCH, "checks.result -> torch"),
+    ("checks/scope.py", "import yaml", "only language/loader imports yaml", "checks.scope -> yaml"),
+    ("cli/options.py", "import rich", "only reports import rich and jinja2", "cli.options -> rich"),
+    ("reports/words.py", "import click", "only cli imports click", "reports.words -> click"),
+    (
+        "autograd/op.py",
+        "import gradcheck.language.case",
+        "imports run one way",
+        "autograd.op -> gradcheck.language.case",
+    ),
+    (
+        "engines/base.py",
+        "import gradcheck.checks.result",
+        "imports run one way",
+        "engines.base -> gradcheck.checks.result",
+    ),
+]
+
+
+def test_imports_the_wrong_way_are_found(tmp_path: Path) -> None:
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "gradcheck", tmp_path / "gradcheck", ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    with (tmp_path / "gradcheck" / file).open("a", encoding="utf-8") as planted:
-        planted.write(f"\n{line}\n")
+    for file, line, _, _ in WRONG_WAY:
+        with (tmp_path / "gradcheck" / file).open("a", encoding="utf-8") as planted:
+            planted.write(f"\n{line}\n")
     result = lint_imports(tmp_path)
     assert result.returncode == 1
-    assert f"{broken} BROKEN" in result.stdout
+    for _, _, broken, found in WRONG_WAY:
+        assert f"{broken} BROKEN" in result.stdout
+        assert f"gradcheck.{found}" in result.stdout
 
 
 def test_autograd_stands_on_numpy_alone() -> None:

@@ -10,14 +10,23 @@ from gradcheck.engines.resolve import resolve_engine
 from gradcheck.language.loader import load_text
 from tests.claims import engines_alone
 from tests.paths import CASES
+from tests.sampling import sample
 
 THEMES = [CASES / theme for theme in ("reuse", "matmul", "nn", "reduction", "elementwise")]
+#: Cases that the tests below name.
+NAMED = {
+    "attention, step by step", "both factors of a matrix product", "a thousand uses by a thousand children", "ties",
+    "the larger of two, and ties", "the product of a row with zeros",
+}  # fmt: skip
 NAMES = {"mygrad": "mygrad:tensor", "autograd": "hips", "micrograd": "micrograd.engine:Value"}
 
 
 def results_of(package: str) -> RunResult:
     pytest.importorskip(package)
-    return run(engines_alone(THEMES), engines=[resolve_engine(NAMES[package])], trials=1, oracle="none", timeout=1_000)
+    cases = engines_alone(THEMES)
+    third = {case.id for case in sample(cases, 3, lambda case: case.id)}
+    some = [case for case in cases if case.id in third or case.name in NAMED]
+    return run(some, engines=[resolve_engine(NAMES[package])], trials=1, oracle="none", timeout=1_000)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +53,7 @@ def lacks(result: RunResult) -> set[str]:
 
 
 def test_mygrad_needs_no_adapter(mygrad: RunResult) -> None:
-    assert mygrad.count("passed") > 60
+    assert mygrad.count("passed") > len(mygrad.cases) / 3
     assert mygrad.count("crashed") == 0
     assert statuses(mygrad)["attention, step by step"] == "passed"
     assert not {"exp", "matmul"} & lacks(mygrad)
@@ -60,13 +69,13 @@ def test_mygrad_shares_gradients_at_ties_otherwise(mygrad: RunResult) -> None:
 
 def test_hips_autograd_is_wrong_about_products_with_zeros(hips: RunResult) -> None:
     """It divides by the factors (autograd 1.8)."""
-    assert hips.count("passed") > 60
+    assert hips.count("passed") > len(hips.cases) / 3
     assert hips.count("crashed") == 0
     assert statuses(hips)["the product of a row with zeros"] == "failed"
 
 
 def test_micrograd_runs_number_by_number(micrograd: RunResult) -> None:
-    assert micrograd.count("passed") > 40
+    assert micrograd.count("passed") > len(micrograd.cases) / 5
     assert micrograd.count("crashed") == 0
     assert {"exp", "softmax"} <= lacks(micrograd)
     assert statuses(micrograd)["both factors of a matrix product"] == "passed"
