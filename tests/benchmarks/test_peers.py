@@ -100,7 +100,7 @@ def test_a_table_counts_by_theme() -> None:
 
 
 @pytest.mark.parametrize("specified", [False, True])
-@pytest.mark.parametrize(("records", "want"), [(WRONG[5::37], "wrong"), (HARD[2::19], "right")])
+@pytest.mark.parametrize(("records", "want"), [(WRONG[5::60], "wrong"), (HARD[2::20], "right")])
 def test_code_is_judged_with_and_without_a_specification(
     records: Sequence[Record], want: str, specified: bool, tmp_path: Path
 ) -> None:
