@@ -110,4 +110,4 @@ def wrong_plan(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, float], None]:
 @pytest.fixture
 def shallow(monkeypatch: pytest.MonkeyPatch) -> None:
     """The deep graph of the conformance kit is deep enough for whoever recurses, and quicker."""
-    monkeypatch.setattr(properties, "NODES", 3_000)
+    monkeypatch.setattr(properties, "NODES", 1_500)

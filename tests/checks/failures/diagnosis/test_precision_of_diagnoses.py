@@ -13,7 +13,7 @@ from tests.sampling import EVERYTHING
 #: The part of the diagnoses that must name the planted fault, and of those that must name it first.
 NAMED, FIRST = 0.95, 0.95
 #: One op in so many is tried here; `python -m benchmarks diagnosis` tries all.
-EVERY = 1 if EVERYTHING else 3
+EVERY = 1 if EVERYTHING else 5
 
 
 @pytest.fixture(scope="module")
