@@ -20,6 +20,7 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -43,7 +44,7 @@ _REQUEST = 1 << 20
 
 
 def run_python(
-    *words: str, cwd: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None, timeout: float = 200
+    *words: str, cwd: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None, timeout: float = 1_000
 ) -> subprocess.CompletedProcess[str]:
     """Run `python -m module …`, `python -c code …` or `python file …` in a fork of the server, without input.
 
@@ -128,9 +129,10 @@ def _watch(request: tuple[tuple[str, ...], str, dict[str, str]], out: int, err: 
         _run(*request)
     for pipe in (out, err):  # whoever reads them waits until all have closed them
         os.close(pipe)
-    os.write(ended, f"{process} ".encode())
-    _, status = os.waitpid(process, 0)
-    os.write(ended, str(os.waitstatus_to_exitcode(status)).encode())
+    with suppress(BrokenPipeError):  # nobody waits any more
+        os.write(ended, f"{process} ".encode())
+        _, status = os.waitpid(process, 0)
+        os.write(ended, str(os.waitstatus_to_exitcode(status)).encode())
     os._exit(0)
 
 

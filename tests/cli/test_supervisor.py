@@ -325,7 +325,10 @@ def test_of_whatever_kind_and_wherever(project: Path, where: str, kind: str, gra
     engine(project, at_import=f"{text}\n{'raise Odd()' if where == 'at_import' else ''}")
     if where != "at_import":
         engine(project, at_import=text, **{where: "raise Odd()"})
-    for words in (("run", "cases", "--engine", "own.py:Tensor"), ("conform", "own.py:Tensor", "--op", "exp")):
+    commands = [("run", "cases", "--engine", "own.py:Tensor"), ("conform", "own.py:Tensor", "--op", "exp")]
+    if where == "in_exp" and kind not in ("Exception", "MemoryError"):
+        commands.pop()  # the kit takes most of the time
+    for words in commands:
         outcome = gradcheck(*words)
         assert outcome.code in (0, 1, 2, 3, 5), outcome.err
         assert "its own fault" not in outcome.err + outcome.out
@@ -383,6 +386,8 @@ def test_the_process_that_works_ends_with_the_one_that_watches(project: Path) ->
 WITH_ODD_LAPACK = """
 import os, sys
 from gradcheck.autograd.ops.common import lapack
+from gradcheck.checks.conformance import properties
+properties.NODES = 1_500
 original = lapack.inv
 def odd(A):
     {does}
