@@ -27,7 +27,7 @@ def few_of_each(entries: Iterable[T], group: Callable[[T], object], most: int = 
 
 
 def evenly_spread(entries: list[T], most: int) -> list[T]:
-    """Return all entries if they are few, else `most` of them."""
+    """Return all entries if they are few, else `most` of them: the first, the last, and others between."""
     if EVERYTHING or len(entries) <= most:
         return entries
-    return [entries[round(i * (len(entries) - 1) / (most - 1))] for i in range(most)]
+    return [entries[round(i * (len(entries) - 1) / max(most - 1, 1))] for i in range(most)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,6 +24,7 @@ from gradcheck.reports.commands.explanation import FORMATS, render
 from gradcheck.reports.phrases import say
 from tests.from_text import case_of
 from tests.paths import CASES, ROOT, THEMES
+from tests.sampling import evenly_spread
 
 #: All but those about code, whose incoming gradients are drawn for the code's sake.
 FILES = sorted(
@@ -61,12 +61,7 @@ def find(file: str, name: str) -> Case:
 
 
 #: The most cases of one file whose formulas are pasted.
-MOST_CASES = 3
-
-
-def spread(listed: list[Any], most: int) -> list[Any]:
-    """Return at most so many items, evenly spread over the list."""
-    return listed[:: -(-len(listed) // most)] if listed else []
+MOST_CASES = 2
 
 
 @pytest.fixture
@@ -90,7 +85,7 @@ def test_every_shipped_case_takes_its_own_formulas(file: str, tmp_path: Path, re
     cases = load([str(CASES / file)]).cases
     assert len(documents) == len(cases)
     pasted: dict[str, list[str]] = {"by-children.yaml": [], "expanded.yaml": []}
-    for document, case in spread(list(zip(documents, cases, strict=True)), MOST_CASES):
+    for document, case in evenly_spread(list(zip(documents, cases, strict=True)), MOST_CASES):
         if case.name not in NOT_TAKEN:
             found = explained(case, expand=False)
             ways = [found, explained(case, expand=True)] if speaks_of_children(found) else [found]

@@ -134,7 +134,7 @@ def test_rules_are_the_derivatives_of_their_forwards(op: Op) -> None:
     """Wherever the oracle can tell: within its error bar, or at a kink between the one-sided derivatives."""
     told = 0
     with using_default_dtype(DOUBLE), np.errstate(all="ignore"):
-        for gradient in gradients(op, most=4):
+        for gradient in gradients(op, most=2):
             try:
                 estimate = gradient.numeric.partials(range(gradient.answer.size))
             except GradcheckError:  # the forward itself is undefined close by
@@ -161,7 +161,7 @@ def test_analytic_ops_take_complex_steps(op: Op) -> None:
     """To rounding: no difference of anything is taken."""
     served = 0
     with using_default_dtype(DOUBLE), np.errstate(all="ignore"):
-        for gradient in gradients(op):
+        for gradient in gradients(op, most=3):
             if any(word in gradient.call.owner for word in _NOT_CONTINUED) or not np.all(np.isfinite(gradient.answer)):
                 continue
             estimate = gradient.numeric.partials(range(gradient.answer.size))
@@ -194,7 +194,8 @@ def test_what_takes_complex_steps_says_so() -> None:
                 continue
             object.__setattr__(op, "analytic", True)
             try:
-                if all(found := list(steps_through(op))) and found:
+                steps = steps_through(op)
+                if next(steps, False) and all(steps):
                     taken.add(op.name)
             finally:
                 object.__setattr__(op, "analytic", False)
