@@ -12,7 +12,7 @@ PLAIN = "{dims: {n: 3}, inputs: {x: randn(n)}, graph: {y: x * x}, backward: {y: 
 def test_a_few_wrong_formulas() -> None:
     few = [case for case in load([WRONG]).cases if case.name in ("abs square", "relu6", "mean for sum", "mlp steps")]
     assert len(few) == 4
-    found = [told(run(few, seed=seed).cases) for seed in (0, 2, 9)]
+    found = [told(run(few, seed=seed).cases) for seed in (0, 9)]
     assert differences([one["verdict"] for one in found]) == []
     assert differences([one["told"] for one in found]) == []
     assert len(found[0]["told"]) >= 6
