@@ -25,7 +25,7 @@ SLIPS = {
     "div": ("unbroadcast(-g * self.data", "unbroadcast(g * self.data", "div, gradient of its second argument"),
 }
 SOME = ("cases/broadcasting", "cases/elementwise", "cases/reuse")
-MANY = (*SOME, "cases/matmul", "cases/reduction", "cases/shapes")
+PRODUCTS = ("cases/broadcasting", "cases/matmul", "cases/reduction/sums.yaml")
 
 
 def engine(folder: Path, *slips: str) -> str:
@@ -42,7 +42,7 @@ def engine(folder: Path, *slips: str) -> str:
 @pytest.mark.parametrize(
     ("paths", "slips"),
     [
-        (MANY, ("matmul", "broadcast", "sum")),
+        (PRODUCTS, ("matmul", "broadcast", "sum")),
         (SOME, ("tanh", "exp", "overwrites")),
         (SOME, ("mul", "relu", "div")),
     ],
@@ -63,6 +63,6 @@ def test_three_planted_mistakes(
 
 def test_the_engine_itself_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    result = run(["cases/matmul", "cases/broadcasting", "cases/reduction"], engines=[engine(tmp_path)])
+    result = run(["cases/matmul", "cases/broadcasting", "cases/reduction"], engines=[engine(tmp_path)], trials=1)
     assert result.count("passed") > 10
     assert [case.id for case in result.cases if case.status == "failed"] == []
