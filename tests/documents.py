@@ -20,7 +20,7 @@ def blocks(file: Path, language: str) -> list[str]:
 
 
 def without_time(text: str) -> str:
-    return re.sub(r"in \d+(\.\d+)?\s?m?s\b", "in …", text).strip()
+    return re.sub(r"in (\d+m )?\d+(\.\d+)?\s?m?s\b", "in …", text).strip()
 
 
 def gradcheck(folder: Path, *arguments: str) -> tuple[int, str]:

@@ -6,6 +6,7 @@ import importlib.util
 import re
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from gradcheck import load, run
 from tests.documents import blocks, gradcheck, without_time
 from tests.paths import ROOT
 from tests.processes import run_python
+from tests.sampling import EVERYTHING
 
 FILE = ROOT / "docs" / "your-code.md"
 PYTHON = blocks(FILE, "python")
@@ -26,6 +28,17 @@ NEEDED = {
     "# needs triton": importlib.util.find_spec("triton") is not None,
     "# needs a C++ compiler": shutil.which("c++") is not None and shutil.which("ninja") is not None,
 }
+
+
+#: What the page's extension uses of `torch/extension.h`, which takes 20 seconds to compile.
+HEADER = """\
+#define AT_PER_OPERATOR_HEADERS
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/sigmoid.h>
+#include <torch/csrc/Exceptions.h>
+#include <torch/csrc/utils/pybind.h>
+namespace torch { using at::Tensor; using at::sigmoid; }
+"""
 
 
 @pytest.fixture
@@ -61,10 +74,12 @@ def test_the_reports_shown_are_what_comes_out(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("text", SNIPPETS, ids=lambda text: text.splitlines()[0].strip("# ") + f", {len(text)}")
-def test_snippets_do_what_they_say(folder: Path, text: str) -> None:
+def test_snippets_do_what_they_say(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first = text.splitlines()[0]
     if not NEEDED.get(first, True):
         pytest.skip(first.strip("# "))
+    if "C++" in first and not EVERYTHING:
+        compile_quickly(folder, monkeypatch)
     path = folder / "snippet.py"
     path.write_text(text, encoding="utf-8")
     compiled = compile(text, str(path), "exec")
@@ -76,6 +91,17 @@ def test_snippets_do_what_they_say(folder: Path, text: str) -> None:
     if "BiasGelu" in text:
         (shown,) = [block for block in blocks(FILE, "text") if block.startswith("gradient of b")]
         assert all(line in str(raised.value) for line in shown.splitlines())
+
+
+def compile_quickly(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let extensions find the small header first, and do not optimise them."""
+    from torch.utils import cpp_extension
+
+    header = folder / "include" / "torch" / "extension.h"
+    header.parent.mkdir(parents=True)
+    header.write_text(HEADER, encoding="utf-8")
+    quick = partial(cpp_extension.load_inline, extra_include_paths=[str(folder / "include")], extra_cflags=["-O0"])
+    monkeypatch.setattr(cpp_extension, "load_inline", quick)
 
 
 @pytest.mark.parametrize("text", TESTS)
