@@ -6,12 +6,12 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from tests.paths import ROOT
 
 PACKAGE = ROOT / "gradcheck"
-MODULES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
 #: Lines of the package, and of its largest room.
 #: Raised from 84,000 and 26,300 with what code of one's own is checked for: its arguments, precision and layers; from
 #: 88,600 with what is told of Tensor classes: the line at fault, the formula of a rule; and with causes of wrong code.
@@ -33,9 +33,15 @@ BANNED = {
 BANNED_PAIRS = ("in_turn", "letting_go", "let_go", "others_rules", "two_ways", "own_dtype_of", "bears_out")
 
 
+@cache
+def modules() -> dict[Path, ast.Module]:
+    """Return the syntax of each module, when the first test asks: pytest imports this file in each of its processes."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
 def defined_names() -> Iterator[tuple[str, str]]:
     """Yield each name that the package defines, with where it stands."""
-    for path, tree in MODULES.items():
+    for path, tree in modules().items():
         place = path.relative_to(PACKAGE).as_posix()
         yield path.stem, place
         for node in ast.walk(tree):
@@ -49,7 +55,7 @@ def words_of(name: str) -> set[str]:
 
 def docstrings() -> Iterator[tuple[str, str]]:
     """Yield the first line of each docstring, with where it stands."""
-    for path, tree in MODULES.items():
+    for path, tree in modules().items():
         for node in ast.walk(tree):
             if isinstance(node, (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 text = ast.get_docstring(node)
@@ -71,12 +77,12 @@ def test_the_package_does_not_grow() -> None:
 
 
 def test_few_modules_have_one_name() -> None:
-    found = shared(path.stem for path in MODULES if path.name != "__init__.py")
+    found = shared(path.stem for path in modules() if path.name != "__init__.py")
     assert len(found) <= MOST_SHARED_MODULE_NAMES, found
 
 
 def test_few_classes_have_one_name() -> None:
-    classes = (node.name for tree in MODULES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    classes = (node.name for tree in modules().values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
     found = shared(classes)
     assert len(found) <= MOST_SHARED_CLASS_NAMES, found
 

@@ -7,10 +7,9 @@ import numpy as np
 from gradcheck.autograd.trace import PassedOn
 from gradcheck.engines.core import Core
 from gradcheck.engines.traced_case import Label, TracedCase, trace_case
-from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
+from tests.claims import shipped_cases
 from tests.from_text import traced_from
-from tests.paths import THEMES
 
 
 def order(found: TracedCase, step: int = 0) -> list[str]:
@@ -85,7 +84,7 @@ def test_deep_expressions_are_cut() -> None:
 
 
 def test_every_shipped_case_is_traced_to_the_same_gradients() -> None:
-    cases, errors = load(THEMES)
+    cases, errors = shipped_cases()
     assert errors == ()
     for case in cases:
         problem = draw(case)

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from gradcheck.errors import Place
 from gradcheck.language.case import Case, Value
 from gradcheck.language.case_writer import write
-from gradcheck.language.loader import load, load_text
-from tests.paths import THEMES
+from gradcheck.language.loader import load_text
+from tests.claims import shipped_cases
 
 
 @cache
 def shipped() -> tuple[Case, ...]:
-    cases, errors = load(THEMES)
+    cases, errors = shipped_cases()
     assert errors == ()
     return cases
 

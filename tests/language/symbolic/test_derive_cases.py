@@ -9,10 +9,9 @@ import pytest
 from gradcheck.engines.core import Core
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
-from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
+from tests.claims import shipped_cases
 from tests.language.symbolic.derived import check, in_steps
-from tests.paths import THEMES
 from tests.sampling import sample
 
 #: A formula names its constants as they are at first; there, entries before change them in place. `explain`, which
@@ -20,7 +19,7 @@ from tests.sampling import sample
 CHANGED_IN_PLACE = {"running statistics"}
 CASES = [
     case
-    for case in load(THEMES).cases
+    for case in shipped_cases().cases
     if [step.action for step in case.steps] == ["backward"] and case.name not in CHANGED_IN_PLACE
 ]
 SOME = sample(CASES, 3, lambda case: case.id)

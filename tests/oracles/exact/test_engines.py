@@ -10,7 +10,6 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.expr.nodes import Literal
 from gradcheck.language.expr.traverse import ops_in
-from gradcheck.language.loader import load
 from gradcheck.language.problem import Problem
 from gradcheck.oracles.exact import modular_arithmetic
 from gradcheck.oracles.exact.degree import Degree
@@ -19,8 +18,8 @@ from gradcheck.oracles.exact.dual_numbers import Dual, lift
 from gradcheck.oracles.exact.graph_at_point import Direction, GraphAtPoint, PointSettings
 from gradcheck.oracles.exact.prove import unsupported
 from gradcheck.oracles.numeric.small_integers import with_small_integers
+from tests.claims import shipped_cases
 from tests.oracles.exact.calls import RATIONAL
-from tests.paths import THEMES
 
 #: Ops that make integers of integers.
 _DIVIDE = {
@@ -49,7 +48,7 @@ def is_ring(case: Case) -> bool:
     )
 
 
-CASES = [case for case in load(THEMES).cases if is_ring(case) and not case.implementations]
+CASES = [case for case in shipped_cases().cases if is_ring(case) and not case.implementations]
 
 
 class OneElement(Direction):

@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 
 from gradcheck.facts import fact
-from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
 from gradcheck.oracles.exact import modular_arithmetic
 from gradcheck.oracles.exact.claim_tracker import MAX_ERROR_PROBABILITY
 from gradcheck.oracles.exact.prove import prove
+from tests.claims import shipped_cases
 from tests.conftest import WithRules
 from tests.oracles.exact.small import claim, problem, proofs_of, status
-from tests.paths import THEMES
 from tests.sampling import evenly_spread
 
-CASES = [case for case in load(THEMES).cases if case.formulas or case.wrong_formulas]
+CASES = [case for case in shipped_cases().cases if case.formulas or case.wrong_formulas]
 
 
 @cache

@@ -20,12 +20,12 @@ from gradcheck.oracles.numeric import counterexample as module
 from gradcheck.oracles.numeric.counterexample import WORK, Counterexample, counterexample
 from gradcheck.oracles.numeric.small_integers import with_small_integers
 from gradcheck.oracles.numeric.work_budget import WorkBudget
+from tests.claims import shipped_cases
 from tests.from_text import case_of
 from tests.oracles.exact.small import claim
-from tests.paths import THEMES
 from tests.sampling import sample
 
-CASES = [case for case in load(THEMES).cases if case.dtype == "float64"]
+CASES = [case for case in shipped_cases().cases if case.dtype == "float64"]
 #: What is wrong in them cannot be told at small integers, and why: the case, the tensor, how the formula begins.
 NOT_TOLD = {
     ("straight pieces of gates", "x", "where((x > -3)"): "x is a multiple of 4; at 0 it is right",
