@@ -110,10 +110,11 @@ def _is_name_taken(root: Path, path: Path) -> bool:
 def _imported_folder(path: Path) -> Path | None:
     """Return the outermost folder that a file imports from as a package.
 
-    The file, or a package around it, imports a module that the folder has, though the folder may lack `__init__.py`.
-    A clone is often named like the package inside; under another name its classes would exist twice."""
+    The file, a neighbour that it imports, or a package around it imports a module that the folder has, though the
+    folder may lack `__init__.py`. A clone is often named like the package inside; under another name its classes would
+    exist twice."""
     packages = takewhile(Path.is_file, (folder / "__init__.py" for folder in path.parents))
-    imported = {found for file in (path, *packages) for found in _imports(file)}
+    imported = {found for file in (path, *_neighbours(path), *packages) for found in _imports(file)}
     for folder in reversed(path.parents):
         if folder.name not in RESERVED and any(
             name == folder.name and _has_module(folder, inner) for name, inner in imported
@@ -124,8 +125,17 @@ def _imported_folder(path: Path) -> Path | None:
 
 def _imports(file: Path) -> set[tuple[str, str]]:
     """Return the packages that a file imports from, each with its module."""
-    text = file.read_text(encoding="utf-8", errors="replace")
-    return set(re.findall(r"^\s*(?:from|import)\s+(\w+)\.(\w+)", text, re.MULTILINE))
+    return set(re.findall(r"^\s*(?:from|import)\s+(\w+)\.(\w+)", _text(file), re.MULTILINE))
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")
+
+
+def _neighbours(file: Path) -> list[Path]:
+    """Return the files of its folder that a file imports by `from .name`."""
+    names = re.findall(r"^\s*from \.(\w+) import", _text(file), re.MULTILINE)
+    return [found for name in names if (found := file.with_name(f"{name}.py")).is_file()]
 
 
 def _has_module(folder: Path, inner: str) -> bool:
@@ -133,7 +143,7 @@ def _has_module(folder: Path, inner: str) -> bool:
 
 
 def _is_relative(path: Path) -> bool:
-    return bool(re.search(r"^\s*from \.", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE))
+    return bool(re.search(r"^\s*from \.", _text(path), re.MULTILINE))
 
 
 def _import_from_package(folder: Path, names: Sequence[str]) -> ModuleType:

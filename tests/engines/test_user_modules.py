@@ -76,6 +76,16 @@ def test_a_package_of_ones_own_comes_before_an_installed_one(folder: Path) -> No
     assert sys.modules["mygrad"] is real
 
 
+def test_a_neighbour_that_imports_a_folder_by_its_name_says_where_the_package_begins(folder: Path) -> None:
+    """A clone's own `__init__.py` makes no package of it, and an installed `autograd` is not the one that is meant."""
+    write(folder / "__init__.py", "")
+    write(folder / "autograd" / "__init__.py", "from .tensor import scale\n")
+    write(folder / "autograd" / "tensor.py", "from .rules import scale\n")
+    write(folder / "autograd" / "rules.py", "from autograd.sizes import SIZE\n\ndef scale():\n    return SIZE\n")
+    write(folder / "autograd" / "sizes.py", "SIZE = 3\n")
+    assert load_object("autograd/tensor.py:scale")() == 3
+
+
 def test_a_library_by_its_name_is_not_looked_for_in_the_working_directory(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
