@@ -221,8 +221,8 @@ class Api:
         named: dict[str, Any] = {}
         if keyword and seed:
             named[keyword], seed = seed[0], ()
-        if self.retain_parameter and retain_graph is not None:
-            named[self.retain_parameter] = retain_graph
+        if retain_graph is not None:
+            named |= {name: keeps is retain_graph for name, keeps in self.keeping_arguments.items()}
         self.has_run_pass = True
         self.failed_passes += 1
         runner = self.pass_runner or PassRunner(self._run_method)
@@ -267,9 +267,10 @@ class Api:
         return passes_of(self.tensor_type, made, self.gradient_name, found)
 
     @property
-    def retain_parameter(self) -> str:
-        """The parameter of `backward` that keeps the graph, or ""."""
-        return next((name for name in dialects.RETAIN_PARAMETERS if name in self._parameters()), "")
+    def keeping_arguments(self) -> dict[str, bool]:
+        """The arguments of `backward` that keep the graph, and its gradients."""
+        known = dict.fromkeys(dialects.RETAIN_PARAMETERS, True) | dict.fromkeys(dialects.FREEING_PARAMETERS, False)
+        return {name: known[name] for name in self._parameters() if name in known}
 
     def takes_seed(self) -> bool:
         """Return whether the signature of `backward` has an incoming gradient."""

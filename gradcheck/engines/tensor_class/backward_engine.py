@@ -83,7 +83,7 @@ class BackwardEngine(ForeignEngine):
         for tensor in self._retained if was_started and not can.adds_to_intermediates else ():
             tensor.unread = True  # the new pass overwrites the sum
         is_anew = was_started and (not can.adds_to_roots or can.seed.startswith("assigned"))
-        keep = retain_graph if self.api.retain_parameter else None
+        keep = retain_graph if self.api.keeping_arguments else None
         for root, seed in zip(roots, seeds, strict=True):
             start = self.start_of(root)
             root.unread = root.unread or not can.keeps_roots or is_anew
@@ -129,12 +129,19 @@ class BackwardEngine(ForeignEngine):
         """Raise Unsupported for passes that the class does not have."""
         if self._is_graph_used and not self.capabilities.keeps_graph:
             raise Unsupported(f"{self.name} keeps no graph after a backward pass", lacks="second passes over a graph")
-        if not retain_graph and not self.api.retain_parameter:
+        if self._pass_roots and not self.capabilities.adds_up and self._has_gradients():
+            raise Unsupported(f"each pass of {self.name} begins anew", lacks="gradients that add up over passes")
+        if not retain_graph and not self.api.keeping_arguments:
             raise Unsupported(f"{self.name} has no option to free a graph", lacks="retain_graph")
         if not self.api.grad_flag and not all(root.requires_grad for root in roots):
             raise Unsupported(f"{self.name} has no flag for tensors without gradients", lacks="a flag for gradients")
         if any(root.tensor is None for root in roots):
             raise Unsupported("a backward pass from what is no tensor of the engine", lacks="passes from constants")
+
+    def _has_gradients(self) -> bool:
+        """Return whether a leaf has a gradient of an earlier pass."""
+        found = (leaf.grad for _, leaf in self._leaf_arrays if leaf.requires_grad)
+        return any(gradient is not None and np.any(gradient) for gradient in found)
 
     def starts(self, roots: list[WrappedTensor], seeds: Seeds) -> tuple[list[WrappedTensor], Seeds]:
         """Return roots and seeds as the class takes them, or as one total."""
@@ -144,7 +151,7 @@ class BackwardEngine(ForeignEngine):
             return roots, seeds
         can = self.capabilities
         takes_seed = can.seed != "none" and not self.api.is_scalar and not self._is_returned_leaf(roots)
-        if takes_seed and (len(roots) == 1 or self._is_bare):
+        if takes_seed and (len(roots) == 1 or (self._is_bare and can.adds_up)):
             return roots, seeds
         if any(seed is None and root.array.size != 1 for root, seed in zip(roots, seeds, strict=True)):
             raise NonScalarBackward("a backward pass without a gradient from a tensor of several elements")

@@ -29,6 +29,7 @@ class Capabilities:
     keeps_roots            the gradient of a pass's root can be read afterwards
     adds_to_roots          a second pass adds to it, and does not overwrite it
     adds_to_intermediates  the same of other tensors that are no leaves
+    adds_up                a second pass adds to the gradients of leaves
     starts_alone           a pass from a single number needs no incoming gradient
     starts_with_ones       without one, a pass from a tensor of several numbers starts with ones
     total_shape            the shape of a single number from which a pass starts
@@ -47,6 +48,7 @@ class Capabilities:
     keeps_roots: bool = True
     adds_to_roots: bool = True
     adds_to_intermediates: bool = True
+    adds_up: bool = True
     starts_alone: bool = True
     starts_with_ones: bool = False
     total_shape: Shape = ()
@@ -116,5 +118,7 @@ def _convention_facts(can: Capabilities, is_scalar: bool) -> Iterator[Fact]:
         yield fact("sets_roots_anew")
     if not can.keeps_graph:
         yield fact("keeps_no_graph")
+    elif not can.adds_up:
+        yield fact("begins_anew")
     if can.seed == "none" and not is_scalar:
         yield fact("takes_no_incoming_gradient")

@@ -83,9 +83,13 @@ PASS_MODULES = (
     *("grad", "gradient", "gradients", "autograd", "autodiff", "backprop", "backward", "engine", "tape", "graph"),
     *("differentiate", "core", "core.grad", "optimizer", "optimizers", "optim"),
 )
-#: Its parameter that keeps the graph, and others that are no incoming gradient.
+#: Its parameters that keep the graph; that free it, or clear gradients, unless False; and no incoming gradients.
 RETAIN_PARAMETERS = ("retain_graph", "keep_graph", "retain")
-NO_SEEDS = (*RETAIN_PARAMETERS, "create_graph", "retain_grad", "zero_grad")
+FREEING_PARAMETERS = (
+    *("remove_graph", "free_graph", "clear_graph", "release_graph", "delete_graph", "destroy_graph", "reset_graph"),
+    *("reset_grad", "reset_grads", "clear_grad", "clear_grads", "zero_grad", "zero_grads"),
+)
+NO_SEEDS = (*RETAIN_PARAMETERS, *FREEING_PARAMETERS, "create_graph", "retain_grad")
 #: Its parameters for the incoming gradient, if it is not the first.
 SEEDS = ("gradient", "grad", "grad_output", "out_grad", "upstream", "seed", "gradients", "dy", "d_output", "g")
 #: Methods that clear a gradient.

@@ -29,10 +29,12 @@ from gradcheck.engines.tensor_class.members import method_of
 from gradcheck.engines.tensor_class.modules import overrides_numpy
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
-from gradcheck.errors import GradcheckError
+from gradcheck.errors import GradcheckError, Unsupported
 
 #: The reason for a class whose `backward` is that of one op.
 ONE_OP = "a pass goes no further than one op"
+#: Two contributions in one pass.
+_TWICE = next(probe for probe in GRADIENT_PROBES if probe.uses > 1)
 #: Ops whose gradients are integers if the incoming one is: they show no precision.
 _WHOLE = ("add", "sub", "neg", "sum", "relu")
 
@@ -148,7 +150,7 @@ def _with_chain(engine: BackwardEngine, can: Capabilities, probe: GradientProbe)
 
     def passed(root: WrappedTensor, factor: int) -> None:
         incoming = np.ones(root.shape) if can.seed == "none" else factor * incoming_of(root.shape)
-        keep = True if engine.api.retain_parameter else None
+        keep = True if engine.api.keeping_arguments else None
         engine.start(engine.start_of(root), can, incoming.astype(can.dtype), keep)
 
     try:
@@ -174,14 +176,20 @@ def _with_chain(engine: BackwardEngine, can: Capabilities, probe: GradientProbe)
         first, own = engine.gradient(x), engine.gradient(y)
         passed(y, 3)
         second, twice = engine.gradient(x), engine.gradient(y)
+        with suppress(Unsupported):  # a gradient that cannot be cleared
+            x.grad = None
+        passed(y, 1)
+        is_alive = _is_nonzero(engine.gradient(x))  # equal gradients may be of a second pass that did nothing
     except (GradcheckError, *USER_EXCEPTIONS):
         return replace(can, keeps_graph=False)
     moved = second is not None and (first is None or not np.array_equal(first, second))
     factor = 1 if can.seed == "none" else 3
     is_set = own is not None and twice is not None and np.array_equal(factor * own, twice)
     # a class that overwrites gradients has equal ones
-    keeps = moved or ((can.seed == "none" or engine.api.is_scalar) and not engine.api.keeps_first_gradient)
-    return replace(can, keeps_graph=keeps, adds_to_roots=not is_set)
+    is_alike = (can.seed == "none" or engine.api.is_scalar) and not engine.api.keeps_first_gradient
+    keeps = moved or (is_alike and is_alive)
+    begins_anew = keeps and _is_times(factor, second, first) and is_right(engine, can, _TWICE)
+    return replace(can, keeps_graph=keeps, adds_to_roots=not is_set, adds_up=not begins_anew)
 
 
 def _is_nonzero(gradient: np.ndarray | None) -> bool:

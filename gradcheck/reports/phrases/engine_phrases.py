@@ -53,6 +53,7 @@ add_phrases(
         "leaves_something": "a pass that raises leaves something behind, so cases after it are checked with its "
         "modules imported anew",
         "keeps_no_graph": "a graph is good for one pass",
+        "begins_anew": "each pass begins anew: gradients of earlier ones do not stay",
         "takes_no_incoming_gradient": "backward() takes no incoming gradient, so the root is multiplied by it first",
         "takes_another_subgradient": "{op} takes another subgradient than torch where there is no derivative",
         "old_names_given": lambda found: (

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities
 from gradcheck.engines.tensor_class.traits import lowest_dtype, made_dtype
+from gradcheck.facts import fact
 from tests.engines.dialects import answering, diseases, keeping, sound
+from tests.engines.dialects.test_dialects import judged
 
 
 class Anew(sound.Tensor):
@@ -27,6 +30,47 @@ def test_overwritten_intermediate_gradients_are_learned() -> None:
     assert learned(sound.Tensor).adds_to_intermediates
     sick = type("Sick", (diseases.Overwrites, sound.Tensor), {})
     assert learned(sick).adds_to_intermediates
+
+
+class Freeing(sound.Tensor):
+    """Cuts its graph in a pass, unless told not to; totals alone start one."""
+
+    def backward(self, remove_graph: bool = True) -> None:
+        made = list(self.order())
+        self.spread(np.ones(self.data.shape, self.dtype))
+        for tensor in made if remove_graph else ():
+            tensor.parents = ()
+
+
+class Cutting(Freeing):
+    def backward(self) -> None:
+        super().backward(True)
+
+
+class Forgetting(sound.Tensor):
+    """Clears the gradients of leaves, too, before each pass."""
+
+    def spread(self, seed: Any) -> None:
+        for tensor in self.order():
+            tensor.grad = None
+        super().spread(seed)
+
+
+def test_a_pass_that_frees_its_graph_is_told_to_keep_it() -> None:
+    assert judged(Freeing, "twice").status == "passed"
+    assert (learned(Freeing).keeps_graph, learned(Cutting).keeps_graph) == (True, False)
+    assert judged(Cutting, "twice").status == "unsupported"
+
+
+def test_a_class_whose_passes_begin_anew_lacks_second_passes() -> None:
+    assert not learned(Forgetting).adds_up
+    assert learned(sound.Tensor).adds_up
+    assert judged(Forgetting, "again").status == "passed"
+    found = judged(Forgetting, "twice")
+    assert found.status == "unsupported"
+    engine = adapt(Forgetting, "mine")
+    assert not engine.capabilities.not_understood
+    assert fact("begins_anew") in engine.conventions
 
 
 def test_numpy_functions_count_only_with_gradients() -> None:
