@@ -5,14 +5,16 @@ They are names that newer NumPys lack, and modules that have nothing to do with 
 
 from __future__ import annotations
 
+import ast
 import dis
 import importlib.abc
 import importlib.machinery
+import inspect
 import os
 import sys
 import traceback
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -65,10 +67,14 @@ def add_missing(error: BaseException) -> bool:
     if isinstance(error, AttributeError) and error.name == "py_func":
         return _compile()
     missing = [name for name in _OLD_NAMES if name not in vars(np)] if is_old_numpy_error(error) else []
-    for name in missing:
-        setattr(np, name, _OLD_NAMES[name])
-    _added_names.extend(missing)
+    _restore(missing)
     return bool(missing)
+
+
+def _restore(names: list[str]) -> None:
+    for name in names:
+        setattr(np, name, _OLD_NAMES[name])
+    _added_names.extend(names)
 
 
 def import_with_stubs(load: Callable[[], Any]) -> Any:
@@ -76,7 +82,9 @@ def import_with_stubs(load: Callable[[], Any]) -> Any:
     while True:
         before = set(sys.modules)
         try:
-            return load()
+            found = load()
+            _restore_used_names(set(sys.modules) - before)
+            return found
         except Exception as error:
             cause = error.__cause__ if isinstance(error, UsageError) else error
             if cause is None or not add_missing(cause):
@@ -84,6 +92,24 @@ def import_with_stubs(load: Callable[[], Any]) -> Any:
             anew = [name for name in set(sys.modules) - before if not _is_installed(sys.modules[name])]
             for name in anew:  # a package finds its folders through its parent
                 del sys.modules[name]
+
+
+def _restore_used_names(modules: Iterable[str]) -> None:
+    """Restore NumPy's old names that functions of user code need when called."""
+    own = [sys.modules[name] for name in modules if not _is_installed(sys.modules[name])]
+    used = {name for module in own for name in _numpy_names(module)}
+    _restore([name for name in _OLD_NAMES if name in used and name not in vars(np)])
+
+
+def _numpy_names(module: types.ModuleType) -> Iterator[str]:
+    """Yield the names of NumPy's that a module's text has."""
+    try:
+        tree = ast.parse(inspect.getsource(module))
+    except (OSError, TypeError, SyntaxError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("np", "numpy"):
+            yield node.attr
 
 
 def _is_installed(module: Any) -> bool:

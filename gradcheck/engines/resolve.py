@@ -174,11 +174,12 @@ def adapt(constructor: Callable[..., Any], name: str, module: ModuleType | None 
     from gradcheck.engines.tensor_class.engine import TensorClassEngine
     from gradcheck.engines.tensor_class.scalar_engine import ScalarClassEngine
 
+    def adapted() -> TensorClassEngine:
+        api = api_of(constructor, getattr(constructor, "__name__", name), module)
+        return (ScalarClassEngine if api.is_scalar else TensorClassEngine)(api, name)
+
     with Output().capturing():
-        api = import_stubs.import_with_stubs(
-            lambda: api_of(constructor, getattr(constructor, "__name__", name), module)
-        )
-    return (ScalarClassEngine if api.is_scalar else TensorClassEngine)(api, name)
+        return import_stubs.import_with_stubs(adapted)
 
 
 def _is_engine(found: Any) -> bool:

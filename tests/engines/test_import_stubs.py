@@ -53,6 +53,15 @@ def test_they_may_be_wanted_where_a_tensor_is_made() -> None:
     assert kinds() == ["old_names_given"]
 
 
+def test_they_may_be_wanted_only_when_a_function_is_called() -> None:
+    helper = "import numpy as np\ndef f(x):\n    return np.asarray(x, np.float)  # and np.int, if ever\n"
+    write(Path("rules.py"), helper)
+    write(Path("lazy.py"), "import rules\n" + TENSOR)
+    found = resolve_engine("lazy.py:Tensor")
+    assert [dict(one.data)["names"] for one in found.provided] == [("float",)]
+    assert np.float is float  # type: ignore[attr-defined]
+
+
 def test_what_draws_is_stood_in_for_and_what_computes_is_not() -> None:
     write(Path("drawn.py"), "from manim.scene import Scene\n@Scene.shown\ndef helper(): return 7\n" + TENSOR)
     found = resolve_engine("drawn.py:Tensor")
