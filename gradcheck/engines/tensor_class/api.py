@@ -323,6 +323,8 @@ class Api:
         try:
             like = getattr(self.gradient(tensor), "new_tensor", None)  # torch's arrays stay torch's
             keep = copied if like is None or not isinstance(gradient, np.ndarray) else like
+            if callable(getattr(type(tensor), name, None)):  # a method, which a value would hide
+                raise AttributeError(name)
             setattr(tensor, name, keep(gradient))
         except AttributeError:
             clear = method_of(tensor, dialects.CLEARING_METHODS) if clearing else None

@@ -13,6 +13,7 @@ import numpy as np
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.members import candidates, vars_of
+from gradcheck.engines.tensor_class.pass_lookup import words_of
 from gradcheck.engines.tensor_class.storages import is_storage
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line, signature_parameters
 from gradcheck.errors import Unsupported, UsageError
@@ -40,7 +41,7 @@ def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None
         made = api.make(np.array(0.5) if api.is_scalar else _SAMPLE, True)
     above = (kind for kind in reversed(api.tensor_type.__mro__) if hasattr(kind, api.backward_name))
     api.base_type = next(above, api.tensor_type) if api.backward_name else api.tensor_type
-    api.gradient_name = next((n for n in dialects.GRADIENTS if _has_attribute(made, n)), "")
+    api.gradient_name = next((n for n in dialects.GRADIENTS if _may_hold_gradient(made, n)), "")
     behind = isinstance(inspect.getattr_static(api.tensor_type, api.gradient_name or "_", None), property)
     api.gradient_field = f"_{api.gradient_name}" if behind and f"_{api.gradient_name}" in vars_of(made) else ""
     api.is_scalar = api.is_scalar or not _holds_arrays(api)
@@ -212,6 +213,31 @@ def _converts(api: Api) -> bool:
     except Exception:  # it takes only arrays
         return True
     return begins_with_none and any(value is np for value in vars(home).values() if home is not None)
+
+
+def gradient_places(api: Api) -> list[str]:
+    """Return attributes and methods named like a gradient that no table has."""
+    made = api.make(np.array(0.5) if api.is_scalar else _SAMPLE, True)
+    shared = [name for kind in type(made).__mro__[:-1] for name in vars(kind)]
+    named = [name for name in (*vars_of(made), *shared) if _is_gradient_name(name) and _may_hold_gradient(made, name)]
+    return [name for name in dict.fromkeys(named) if name not in (api.backward_name, *dialects.GRADIENTS)]
+
+
+def _is_gradient_name(name: str) -> bool:
+    words = set(words_of(name))
+    return not words.isdisjoint(dialects.GRADIENT_WORDS) and words.isdisjoint(dialects.NO_PASS_WORDS)
+
+
+def _may_hold_gradient(tensor: Any, name: str) -> bool:
+    """Return whether there is such an attribute, or a method without arguments."""
+    if not _has_attribute(tensor, name):
+        return False
+    try:
+        found = getattr(tensor, name)
+    except USER_EXCEPTIONS:  # a property, before any pass
+        return True
+    required = [p for p in signature_parameters(found) or [] if p.default is p.empty] if callable(found) else []
+    return type(found) is not bool and all(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in required)
 
 
 def _has_attribute(tensor: Any, name: str) -> bool:

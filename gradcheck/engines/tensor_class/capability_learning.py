@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradcheck.engines.tensor_class.api import Api
-from gradcheck.engines.tensor_class.api_discovery import enable_gradients
+from gradcheck.engines.tensor_class.api_discovery import enable_gradients, gradient_places
 from gradcheck.engines.tensor_class.backward_engine import BackwardEngine
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, SeedKind
 from gradcheck.engines.tensor_class.hypotheses import (
@@ -23,10 +23,12 @@ from gradcheck.engines.tensor_class.hypotheses import (
     factor_of,
     hypotheses,
     is_right,
+    pass_score,
     run_probe,
     sums_are_integers,
     writes_into_operands,
 )
+from gradcheck.engines.tensor_class.pass_runners import PassRunner
 from gradcheck.engines.tensor_class.traits import ONE_OP, complete_capabilities, made_dtype
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line
 from gradcheck.errors import GradcheckError
@@ -74,16 +76,25 @@ def learn_capabilities(engine: BackwardEngine) -> Capabilities:
     found = UNKNOWN
     for _ in range(_LOOKS if engine.api.backward_name else 0):
         found = _learn(engine)
-        found = _learn_with_lists(engine, found) if found.not_understood not in ("", ONE_OP) else found
+        if found.not_understood not in ("", ONE_OP):
+            found = _learn_with_lists(engine, _learn_with_other_gradients(engine, found))
         if found.not_understood != ONE_OP:
             break
-    is_the_pass = found.not_understood not in ("", _WRITES, _WHOLE)
-    return _learn_with_other_passes(engine, found) if is_the_pass or not engine.api.backward_name else found
+    if engine.api.backward_name and (
+        found.not_understood in (_WRITES, _WHOLE) or (not found.not_understood and pass_score(engine, found)[0] == 0)
+    ):
+        return found
+    return _learn_with_other_passes(engine, found)
 
 
 def _learn_with_other_passes(engine: BackwardEngine, found: Capabilities) -> Capabilities:
-    """Return capabilities with another pass runner, else `found`."""
-    if engine.api.backward_name and enable_gradients(engine.api):
+    """Return capabilities with the best pass runner, else `found`.
+
+    The first without a fault of its own is taken, if as many ops are right as by the class's method."""
+    best: tuple[tuple[int, int], PassRunner | None] | None = None
+    if engine.api.backward_name and not found.not_understood:
+        best = pass_score(engine, found), None
+    elif engine.api.backward_name and enable_gradients(engine.api):
         again = _learn(engine)
         if not again.not_understood:
             return again
@@ -95,9 +106,16 @@ def _learn_with_other_passes(engine: BackwardEngine, found: Capabilities) -> Cap
             again = _learn(engine) if _has_right_gradient(engine) else UNKNOWN
         except (GradcheckError, *USER_EXCEPTIONS):  # a tape that cannot be begun
             continue
-        if again is not UNKNOWN and not again.not_understood:
+        if again is UNKNOWN or again.not_understood:
+            continue
+        score = pass_score(engine, again)
+        if score[0] == 0 and (best is None or score[1] >= best[0][1]):
             return again
-    engine.api.use_pass(None)
+        best = (score, runner) if best is None or score > best[0] else best
+    engine.api.use_pass(best[1] if best else None)
+    engine.forget_forms()
+    if best:
+        return _learn(engine)
     return found if found.not_understood else replace(UNKNOWN, not_understood=_NOTHING)
 
 
@@ -106,9 +124,21 @@ def _has_right_gradient(engine: BackwardEngine) -> bool:
     return any(is_right(engine, can, probe) for can in hypotheses(engine.api, base) for probe in GRADIENT_PROBES[:3])
 
 
+def _learn_with_other_gradients(engine: BackwardEngine, found: Capabilities) -> Capabilities:
+    """Return capabilities of gradients in another attribute, else `found`."""
+    for name in gradient_places(engine.api) if not engine.api.gradient_name else ():
+        engine.api.gradient_name = name
+        with suppress(GradcheckError, *USER_EXCEPTIONS):
+            again = _learn(engine)
+            if not again.not_understood:
+                return again
+        engine.api.gradient_name = ""
+    return found
+
+
 def _learn_with_lists(engine: BackwardEngine, found: Capabilities) -> Capabilities:
     """Return capabilities of tensors made from lists, else `found`."""
-    if engine.api.needs_lists or engine.api.is_scalar:
+    if not found.not_understood or engine.api.needs_lists or engine.api.is_scalar:
         return found
     engine.api.needs_lists = True
     engine.forget_forms()

@@ -43,12 +43,14 @@ DEFAULT_ARGUMENTS: dict[str, Callable[[], Any]] = {
 
 #: Attributes (or methods without arguments) that hold its values; methods that return them.
 VALUES = ("data", "value", "values", "val", "_data", "_value", "array", "arr", "primal", "v", "x")
-VALUE_METHODS = ("numpy", "asnumpy", "to_numpy", "item", "tolist")
+VALUE_METHODS = ("numpy", "asnumpy", "to_numpy", "tolist", "item")
 #: Methods without arguments that compute lazy values: they return or store them.
 REALIZE_METHODS = ("realize", "compute", "evaluate", "eval", "forward", "materialize", "execute", "run")
 #: Attributes (or methods without arguments) that hold its gradient; methods that return it.
 GRADIENTS = ("grad", "gradient", "_grad", "_gradient", "grads", "adjoint", "derivative", "dv", "g")
 GRADIENT_METHODS = ("get_grad", "get_gradient")
+#: Words in the names of others that may hold it: `grad_value`, `grad_tensor()`.
+GRADIENT_WORDS = ("grad", "gradient", "adjoint", "derivative", "cotangent")
 #: Attributes by which a pass names tensors in a returned dictionary of gradients.
 KEYS = ("name", "label", "id", "_id", "uid", "unique_id", "node_id", "key")
 

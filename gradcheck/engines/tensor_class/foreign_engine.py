@@ -129,6 +129,8 @@ class ForeignEngine(DefineByRun):
                 tensor = self.make(array, requires_grad)
                 values = self.values(tensor)
         except EngineError as error:
+            if array.ndim == 0:
+                raise Unsupported(error.message, lacks="single numbers") from error
             if array.dtype == np.float64:
                 raise
             raise Unsupported(error.message, lacks=array.dtype.name) from error

@@ -66,12 +66,13 @@ class ProbeResult(NamedTuple):
     """The gradients of a probe's operands, found and wanted.
 
     `tensors` is set if they are the class's own tensors, `mutated` if the root's own gradient is not the incoming one
-    after the pass, in which an operand got two gradients."""
+    after the pass, in which an operand got two gradients, and `changed` if an operand has other values then."""
 
     found: list[np.ndarray | None]
     wanted: list[np.ndarray]
     tensors: bool
     mutated: bool = False
+    changed: bool = False
 
 
 def run_probe(engine: BackwardEngine, can: Capabilities, probe: GradientProbe, mode: str = "") -> ProbeResult | None:
@@ -102,7 +103,8 @@ def run_probe(engine: BackwardEngine, can: Capabilities, probe: GradientProbe, m
     found = [engine.gradient(tensor) for tensor in tensors]
     own = engine.gradient(root) if probe.uses > 1 else None
     mutated = own is not None and bool(np.any(own)) and not np.allclose(own, incoming)
-    return ProbeResult(found, wanted, engine.api.is_tensor(kept), mutated)
+    changed = any(not np.array_equal(engine.current_values(tensor), tensor.array) for tensor in tensors)
+    return ProbeResult(found, wanted, engine.api.is_tensor(kept), mutated, changed)
 
 
 def apply_op(engine: BackwardEngine, name: str, *operands: Any) -> Any:
@@ -136,6 +138,23 @@ def is_right(engine: BackwardEngine, can: Capabilities, probe: GradientProbe, mo
     except (GradcheckError, *USER_EXCEPTIONS):
         return False
     return result is not None and factor_of(result) == 1 and not result.mutated
+
+
+def pass_score(engine: BackwardEngine, can: Capabilities) -> tuple[int, int]:
+    """Return how good a pass is: minus its own faults, and its right probes.
+
+    Its own are a changed operand or incoming gradient, and two contributions that do not add up."""
+    faults = right = 0
+    for probe in GRADIENT_PROBES:
+        try:
+            result = run_probe(engine, can, probe)
+        except (GradcheckError, *USER_EXCEPTIONS):
+            continue
+        if result is not None:
+            is_equal = factor_of(result) == 1
+            right += is_equal
+            faults += result.changed or result.mutated or (probe.uses > 1 and not is_equal)
+    return -faults, right
 
 
 def writes_into_operands(engine: BackwardEngine) -> bool:

@@ -47,7 +47,7 @@ def complete_capabilities(engine: BackwardEngine, can: Capabilities) -> Capabili
     engine.use_dtype(can.dtype)
     engine.api.needs_arrays = _wants_arrays(engine, can, probes)
     can = _with_constants(engine, can, [probe for probe in probes if probe.operands == 2])
-    can = _with_totals(engine, _with_chain(engine, can, probes[0]), probes[0])
+    can = _with_totals(engine, _with_chain(engine, can, probes[0]), probes)
     if merges_equal_nodes(engine):
         can = replace(can, merges_equal_nodes=True, keeps_intermediates=False)
     engine.api.clearing_name = clearing_of(engine, can, probes)
@@ -200,16 +200,22 @@ def _is_times(factor: int, now: np.ndarray | None, before: np.ndarray | None) ->
     return now is not None and before is not None and np.array_equal(now, factor * before)
 
 
-def _with_totals(engine: BackwardEngine, can: Capabilities, probe: GradientProbe) -> Capabilities:
-    """Learn the shape of a total that starts a pass by itself, if any."""
+def _with_totals(engine: BackwardEngine, can: Capabilities, probes: list[GradientProbe]) -> Capabilities:
+    """Learn the shape of a total that starts a pass by itself, if any.
+
+    It is the one for which most ops are right: some take an array with an axis, and NumPy makes numbers of others."""
     if can.seed == "none" or engine.api.is_scalar:
         return replace(can, starts_alone=can.seed == "none")
+    single = [probe for probe in probes if probe.op not in ("matmul", "sum")] or probes[:1]
+    best, most = (), 0
     for total in ((), (1,), (1, 1)):
-        if is_right(engine, replace(can, seed="none", total_shape=total), probe):
-            if total:
-                engine.forget_forms()  # learned with single numbers of another shape
-            return replace(can, total_shape=total)
-    return replace(can, starts_alone=False)
+        alone = replace(can, seed="none", total_shape=total)
+        right = sum(is_right(engine, alone, probe) for probe in single)
+        engine.forget_forms()  # learned with single numbers of another shape
+        best, most = (total, right) if right > most else (best, most)
+        if most == len(single):
+            break
+    return replace(can, total_shape=best, starts_alone=most > 0)
 
 
 # Clearing gradients -------------------------------------------------------------------------------

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gradcheck.checks.result import CaseResult
 from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.capabilities import Capabilities
 from tests.engines.dialects import sound
+from tests.engines.dialects.test_dialects import judged
 
 BACKWARD = "def backward(self, gradient=None):"
 KEEP = "            tensor.grad = whole if"
@@ -103,3 +105,91 @@ def test_a_class_of_more_precision_is_asked_for_doubles(
 def test_gradients_that_begin_in_less_precision_are_of_that(variant: Callable[..., type]) -> None:
     begins = variant(("self.grad = None", "self.grad = np.zeros_like(self.data, np.float32)"))
     assert adapt(begins, "mine").capabilities.dtype == "float32"
+
+
+class Changing(sound.Tensor):
+    """A pass that changes the values of leaves."""
+
+    def backward(self, gradient: Any = None) -> None:
+        leaves = [tensor for tensor in self.order() if not tensor.parents]
+        super().backward(gradient)
+        for tensor in leaves:
+            tensor.data += 1
+
+
+class Both(Changing):
+    def differentiate(self, gradient: Any = None) -> None:
+        sound.Tensor.backward(self, gradient)
+
+
+class Entries(sound.Tensor):
+    backward = None  # type: ignore[assignment]
+
+    def get_gradients(self, gradient: Any = None) -> None:
+        Changing.backward(self, gradient)  # type: ignore[arg-type]
+
+    def differentiate(self, gradient: Any = None) -> None:
+        sound.Tensor.backward(self, gradient)
+
+
+def test_of_two_entries_to_a_pass_the_right_one_is_used() -> None:
+    for kind in (Both, Entries):
+        engine = adapt(kind, "mine")
+        assert not engine.capabilities.not_understood
+        assert engine.api.pass_runner is not None
+        assert engine.api.pass_runner.function.__name__ == "differentiate"
+    assert judged(Both, "bare").status == "passed"
+    assert judged(Changing, "bare").status == "failed"
+
+
+class Placed(sound.Tensor):
+    """Its gradient is in `grad_value`; `grad` takes a tensor; numbers have an axis, and NumPy's are rejected."""
+
+    grad_value: Any = None
+
+    def __init__(self, data: Any, parents: Any = (), rule: Any = None) -> None:
+        super().__init__(data, parents, rule)
+        del self.grad
+
+    def grad(self, target: Any) -> Any:  # type: ignore[override]
+        return target.grad_value
+
+    def receive(self, gradient: Any) -> None:
+        if not isinstance(gradient, np.ndarray):
+            raise RuntimeError("no array")
+        self.grad_value = gradient if self.grad_value is None else self.grad_value + gradient
+
+
+class Method(Placed):
+    """A method makes a list of it."""
+
+    def receive(self, gradient: Any) -> None:
+        super().receive(gradient)
+        self.held, self.grad_value = self.grad_value, None
+
+    def grad_list(self) -> Any:
+        return getattr(self, "held", np.zeros(self.data.shape)).tolist()
+
+
+def test_gradients_are_found_by_a_word_in_a_name_and_single_numbers_may_have_an_axis() -> None:
+    engine = adapt(Placed, "mine")
+    assert (engine.capabilities.not_understood, engine.api.gradient_name) == ("", "grad_value")
+    assert engine.capabilities.total_shape == (1,)
+    assert judged(Placed, "products").status == "passed"
+    assert judged(Placed, "numbers").status == "passed"
+    method = adapt(Method, "mine")
+    assert (method.capabilities.not_understood, method.api.gradient_name) == ("", "grad_list")
+
+
+class Several(sound.Tensor):
+    """Holds no single number."""
+
+    def __init__(self, data: Any, parents: Any = (), rule: Any = None) -> None:
+        super().__init__(data, parents, rule)
+        if self.data.size == 1:
+            raise ValueError("too few numbers")
+
+
+def test_a_class_without_single_numbers_lacks_them() -> None:
+    assert judged(Several, "bare").status == "passed"
+    assert judged(Several, "numbers").status == "unsupported"
