@@ -71,8 +71,8 @@ class Library(NamedTuple):
 class FormArgument:
     """An argument: the op's own at `index`, or sizes, by default the result's.
 
-    The items of one that is `spread` are separate arguments, `2, 3` in place of `(2, 3)`; a single number that is
-    `packed` is given as a tuple, `(2,)`."""
+    The items of one that is `spread` are separate arguments, `2, 3` in place of `(2, 3)`; a single number or array that
+    is `packed` is given as a tuple, `(2,)`."""
 
     index: int | None = None
     dims: Shape | None = None
@@ -83,7 +83,7 @@ class FormArgument:
         """Return the value, given an op's arguments and its result's shape."""
         if self.index is not None:
             value = args[self.index]
-            return (value,) if self.packed and isinstance(value, int) else value
+            return (value,) if self.packed and (isinstance(value, int) or hasattr(value, "dtype")) else value
         return shape if self.dims is None else self.dims
 
 
@@ -169,6 +169,8 @@ def forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[Cal
     if op.name in OPERATORS and not settings:
         operands = tuple(FormArgument(index) for index in range(_operands(op)))
         yield CallForm("operator", op.name, operands, exact=not _is_mixed(op, bound))
+        if op.name == "getitem":
+            yield CallForm("operator", op.name, (_TENSOR, FormArgument(1, packed=True)))
     if op.name == "where":  # torch's method is `x.where(condition, y)`
         condition, chosen, other = map(FormArgument, range(3))
         yield CallForm("method", "where", (chosen, condition, other))
@@ -180,6 +182,26 @@ def forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[Cal
     for name in names_of(op):
         exact = not settings and op.sequence is None and name == op.name.rpartition(".")[2]
         yield from _named_forms(op, name, settings, library, exact and op.name not in AMBIGUOUS)
+    places = single_dims(op, bound)
+    for name in names_of(op) if places else ():
+        for form in _named_forms(op, name, settings, library, False):
+            yield _packed(form, places)
+
+
+def single_dims(op: Op, bound: Arguments) -> list[int]:
+    """Return the places of dimensions that are given as a number."""
+    pairs = enumerate(zip(op.parameters, bound, strict=True))
+    return [place for place, (one, value) in pairs if one.name in ("dim", "dims") and isinstance(value, int)]
+
+
+def _packed(form: CallForm, places: Sequence[int]) -> CallForm:
+    """Return a form with these arguments as tuples."""
+
+    def packed(argument: FormArgument) -> FormArgument:
+        return replace(argument, packed=argument.packed or argument.index in places)
+
+    keywords = tuple((word, packed(argument)) for word, argument in form.keywords)
+    return replace(form, positional=tuple(map(packed, form.positional)), keywords=keywords)
 
 
 def names_of(op: Op) -> tuple[str, ...]:

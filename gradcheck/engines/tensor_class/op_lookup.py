@@ -13,7 +13,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.engines.recording import convert
-from gradcheck.engines.tensor_class.call_forms import CallForm, MissingName, forms, settings_of
+from gradcheck.engines.tensor_class.call_forms import CallForm, MissingName, forms, settings_of, single_dims
 from gradcheck.engines.tensor_class.dialects import AMBIGUOUS
 from gradcheck.engines.tensor_class.foreign_engine import ForeignEngine
 from gradcheck.engines.tensor_class.op_objects import classes_in, object_forms
@@ -26,6 +26,10 @@ _REJECTION_ERRORS = (TypeError, AttributeError, NotImplementedError, AssertionEr
 _REJECTION_WORDS = re.compile(
     r"not (yet |currently )?(support|implement|allow|differentiable)|unsupport|only support|non-constant"
 )
+
+
+#: Where NumPy's dot has another shape than an op.
+_DOT_DIFFERS = {"matmul": "there are more than two dimensions", "mul": "an operand is broadcast"}
 
 
 class NoForm(Unsupported):
@@ -61,7 +65,7 @@ class OpLookup:
 
     def form(self, op: Op, bound: Sequence[Any]) -> CallForm:
         """Return the op's form for arguments of these kinds. Raises NoForm."""
-        key = (op, *[_kind(value) for value in bound], *settings_of(op, bound))
+        key = (op, *[_kind(value) for value in bound], *settings_of(op, bound), _is_broadcast(op, bound))
         found = self.endless.get(op, self._known.get(key))
         if found is None:
             with self.mark_endless(op):
@@ -88,14 +92,17 @@ class OpLookup:
             return f"gradcheck does not call its {op.name}, which returns several tensors"
         first = values[0][0] if op.sequence == 0 and values[0] else values[0]
         trials: list[FormTrial] = []
+        raising: list[CallForm] = []  # in a backward pass: a dimension may have to be a tuple
         for form in self._forms(op, bound, getattr(first, "ndim", 0)):
             trial = self._try(op, form, values, expected)
             if trial is None:
                 continue
             trials.append(trial)
-            if trial.right or (form.exact and self._is_trusted(trial)):
+            if trial.right and single_dims(op, bound) and self._raises_in_backward(op, form, values, expected):
+                raising.append(form)
+            elif trial.right or (form.exact and self._is_trusted(trial) and not _is_rejected_shape(op, values, trial)):
                 return form
-        return _best(op, trials)
+        return raising[0] if raising else _best(op, trials)
 
     def _forms(self, op: Op, bound: Sequence[Any], ndim: int) -> Iterator[CallForm]:
         """Yield all forms; masks and indices also as the library's tensors."""
@@ -112,8 +119,7 @@ class OpLookup:
         engine, trial = self._engine, FormTrial(form)
         shape = () if expected is None else expected.shape
         try:
-            given = [engine.native(op, value, True) for value in values]
-            given = [engine.lift(value) for value in given] if form.lifted else given
+            given = self._given(op, form, values)
             result = form.call(engine.library, given, shape)
             trial.ran = True
             beyond = form.passes_none(given, shape) or _names_dim_of_number(op, values)
@@ -141,6 +147,20 @@ class OpLookup:
             trial.other_meaning = _other_meaning(op, values, array)
         return trial
 
+    def _given(self, op: Op, form: CallForm, values: Sequence[Any]) -> list[Any]:
+        given = [self._engine.native(op, value, True) for value in values]
+        return [self._engine.lift(value) for value in given] if form.lifted else given
+
+    def _raises_in_backward(self, op: Op, form: CallForm, values: Sequence[Any], expected: np.ndarray | None) -> bool:
+        shape = () if expected is None else expected.shape
+        try:
+            self._engine.check_backward(form, self._given(op, form, values), shape, True)
+        except (GradcheckError, MemoryError):
+            raise
+        except USER_EXCEPTIONS:
+            return True
+        return False
+
     def _is_trusted(self, trial: FormTrial) -> bool:
         """Return whether an exact form's result is the library's own for this op.
 
@@ -157,6 +177,22 @@ class OpLookup:
             return False
         is_stated = error is not None and bool(_REJECTION_WORDS.search(exception_text(error)))
         return isinstance(error, _REJECTION_ERRORS) or is_stated
+
+
+def _is_rejected_shape(op: Op, values: Sequence[Any], trial: FormTrial) -> bool:
+    """Return whether a library has no such form for arrays of these shapes.
+
+    It raises for an array as an index, or for operands that would be broadcast."""
+    if not isinstance(trial.error, (ValueError, IndexError)):
+        return False
+    index = values[1] if op.name == "getitem" else ()
+    items = index if isinstance(index, tuple) else (index,)
+    return _is_broadcast(op, values) or any(isinstance(item, (np.ndarray, list)) for item in items)
+
+
+def _is_broadcast(op: Op, values: Sequence[Any]) -> bool:
+    """Return whether operands of an elementwise op have unlike shapes."""
+    return op.elementwise and len({np.shape(value) for value in values[: len(op.rules)]} - {()}) > 1
 
 
 def _best(op: Op, trials: list[FormTrial]) -> CallForm | str:
@@ -227,11 +263,11 @@ def _other_meaning(op: Op, values: Sequence[Any], array: np.ndarray) -> str:
     """Return another meaning of the op's name with this result, or ""."""
     if _is_over_one_dimension(op, values, array):
         return "over one dimension where none is named"
-    if op.name == "matmul" and max(map(np.ndim, values)) > 2:
+    if (op.name == "matmul" and max(map(np.ndim, values)) > 2) or op.name == "mul":
         with suppress(ValueError):
-            dot = np.dot(*values)
+            dot = np.dot(*values[:2])
             if dot.shape == array.shape and _close(array, dot):
-                return "NumPy's dot, of another shape where there are more than two dimensions"
+                return f"NumPy's dot, of another shape where {_DOT_DIFFERS[op.name]}"
     return ""
 
 

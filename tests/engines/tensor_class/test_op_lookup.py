@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,8 @@ from gradcheck.checks.result import CaseResult
 from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.engines.tensor_class.op_lookup import NoForm
+from tests.engines.dialects import sound
+from tests.engines.dialects.test_dialects import judged
 
 X = np.array([[1.0, 2.0], [3.0, 4.0]])
 SUM = "    def sum(self):"
@@ -209,3 +212,71 @@ def test_another_slope_below_zero_is_another_convention(variant: Callable[..., t
     assert form_of(adapt(variant((TANH, leaky.format(0.01) + TANH)), "mine"), "leaky_relu", X) == ".leaky_relu()"
     told = reason(adapt(variant((TANH, leaky.format(0.02) + TANH)), "mine"), "leaky_relu", X)
     assert "another convention" in told
+
+
+class Indexed(sound.Tensor):
+    """An index is a tuple, or a number."""
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, np.ndarray):
+            raise IndexError("no tuple")
+        whole = np.zeros(self.data.shape)
+
+        def rule(g: Any) -> Any:
+            np.add.at(whole, key, g)
+            return (whole,)
+
+        return self.new(self.data[key], (self,), rule)
+
+
+class Sliced(Indexed):
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, (int, slice)):
+            raise IndexError("no slice")
+        return super().__getitem__(key)
+
+
+def test_an_array_as_an_index_may_have_to_be_in_a_tuple_or_is_a_lack() -> None:
+    assert judged(Indexed, "an index").status == "passed"
+    assert judged(Sliced, "an index").status == "unsupported"
+
+
+class Reduced(sound.Tensor):
+    """Dimensions are a tuple: a number is right in the forward pass alone."""
+
+    def sum(self, dim: Any = None) -> Any:
+        kept = self.data.sum(axis=dim, keepdims=True).shape
+
+        def rule(g: Any) -> Any:
+            assert dim is None or [*dim]
+            return (np.broadcast_to(g.reshape(kept), self.data.shape).copy(),)
+
+        return self.new(self.data.sum(axis=dim), (self,), rule)
+
+
+class Failing(Reduced):
+    def sum(self, dim: Any = None) -> Any:
+        return super().sum(dim if dim is None else 0)
+
+
+def test_a_dimension_may_have_to_be_a_tuple_for_right_gradients() -> None:
+    assert judged(Reduced, "rows").status == "passed"
+    assert judged(Failing, "rows").status == "failed"
+
+
+class Dotted(sound.Tensor):
+    """A product of unlike shapes is NumPy's dot."""
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, sound.Tensor) and other.data.shape != self.data.shape:
+            return self.new(np.dot(self.data, other.data))
+        return super().__mul__(other)
+
+
+@pytest.mark.parametrize("other", [[1.0, 2.0, 3.0], [[1.0], [2.0]]])
+def test_a_product_that_is_no_product_of_unlike_shapes_is_a_lack(other: Any) -> None:
+    engine = adapt(Dotted, "mine")
+    a = np.ones((2, 3))
+    assert form_of(engine, "mul", a, a) == "operator mul"
+    assert re.search("NumPy's dot|not aligned", reason(engine, "mul", a, np.array(other)))
+    assert form_of(engine, "mul", a, a) == "operator mul"
