@@ -258,6 +258,12 @@ class Conditioning:
             return []
 
     @property
+    def scale(self) -> float:
+        """The largest magnitude of an input."""
+        inputs = (array for array in self._problem.inputs.values() if dtypes.is_differentiable(array.dtype))
+        return max((float(np.max(np.abs(array), initial=0.0)) for array in inputs), default=0.0)
+
+    @property
     def is_of_low_precision(self) -> bool:
         """True if something is rounded to less than double precision."""
         return is_low_precision(self._unit)

@@ -49,6 +49,8 @@ _BASES |= {np.dtype(np.complex64): _BASES[np.dtype(np.float32)], np.dtype(np.com
 
 #: The rounding of a sum that cancels, in units of its terms, where it is not measured.
 ROUNDINGS = 64.0
+#: The rounding of inputs where 0 is wanted: log(x + 1e-15), of an x of 1, is 5 units off.
+ZERO_ROUNDINGS = 16.0
 _EPSILON = {
     np.dtype(np.float64): 2.0**-52,
     np.dtype(np.float32): 2.0**-23,
@@ -67,6 +69,13 @@ def base(dtype: np.dtype) -> Tolerance:
 def epsilon(dtype: np.dtype) -> float:
     """Return the distance from 1 to the next number; 0 for exact dtypes."""
     return _EPSILON.get(real_of(dtype), 0.0)
+
+
+def zero_allowance(want: np.ndarray, scale: float) -> np.ndarray:
+    """Return what roundings of inputs of size `scale` explain where 0 is wanted.
+
+    A relative tolerance allows nothing there. No input counts as larger than 1."""
+    return np.where(want == 0, ZERO_ROUNDINGS * epsilon(want.dtype) * min(scale, 1.0), 0.0)
 
 
 def ulp(magnitude: np.ndarray, dtype: np.dtype) -> np.ndarray:

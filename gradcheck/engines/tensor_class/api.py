@@ -19,6 +19,7 @@ from gradcheck.engines.tensor_class.members import (
     is_related_type,
     method_of,
     read_fallback_values,
+    set_attribute,
 )
 from gradcheck.engines.tensor_class.modules import modules_of
 from gradcheck.engines.tensor_class.pass_lookup import passes_of
@@ -208,8 +209,7 @@ class Api:
 
     def keeps_tensors(self, tensor: Any) -> bool:
         """Return whether its gradient, or the last that was read, is a tensor."""
-        found = self.gradient(tensor)
-        return self.gives_tensors if found is None else self.is_tensor(found)
+        return self.gives_tensors if (found := self.gradient(tensor)) is None else self.is_tensor(found)
 
     def _as_array(self, gradient: Any) -> np.ndarray | None:
         return self.read(gradient) if self.is_tensor(gradient) else self.plain(gradient)
@@ -269,8 +269,7 @@ class Api:
     @property
     def keeping_arguments(self) -> dict[str, bool]:
         """The arguments of `backward` that keep the graph, and its gradients."""
-        known = dict.fromkeys(dialects.RETAIN_PARAMETERS, True) | dict.fromkeys(dialects.FREEING_PARAMETERS, False)
-        return {name: known[name] for name in self._parameters() if name in known}
+        return {name: dialects.KEEPING[name] for name in self._parameters() if name in dialects.KEEPING}
 
     def takes_seed(self) -> bool:
         """Return whether the signature of `backward` has an incoming gradient."""
@@ -323,9 +322,7 @@ class Api:
         try:
             like = getattr(self.gradient(tensor), "new_tensor", None)  # torch's arrays stay torch's
             keep = copied if like is None or not isinstance(gradient, np.ndarray) else like
-            if callable(getattr(type(tensor), name, None)):  # a method, which a value would hide
-                raise AttributeError(name)
-            setattr(tensor, name, keep(gradient))
+            set_attribute(tensor, name, keep(gradient))
         except AttributeError:
             clear = method_of(tensor, dialects.CLEARING_METHODS) if clearing else None
             if clear is None:

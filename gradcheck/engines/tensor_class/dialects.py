@@ -85,13 +85,14 @@ PASS_MODULES = (
     *("grad", "gradient", "gradients", "autograd", "autodiff", "backprop", "backward", "engine", "tape", "graph"),
     *("differentiate", "core", "core.grad", "optimizer", "optimizers", "optim"),
 )
-#: Its parameters that keep the graph; that free it, or clear gradients, unless False; and no incoming gradients.
-RETAIN_PARAMETERS = ("retain_graph", "keep_graph", "retain")
-FREEING_PARAMETERS = (
+_FREEING = (
     *("remove_graph", "free_graph", "clear_graph", "release_graph", "delete_graph", "destroy_graph", "reset_graph"),
     *("reset_grad", "reset_grads", "clear_grad", "clear_grads", "zero_grad", "zero_grads"),
 )
-NO_SEEDS = (*RETAIN_PARAMETERS, *FREEING_PARAMETERS, "create_graph", "retain_grad")
+#: Its parameters that keep the graph and gradients, with the value that does.
+KEEPING = dict.fromkeys(("retain_graph", "keep_graph", "retain"), True) | dict.fromkeys(_FREEING, False)
+#: These and others that are no incoming gradient.
+NO_SEEDS = (*KEEPING, "create_graph", "retain_grad")
 #: Its parameters for the incoming gradient, if it is not the first.
 SEEDS = ("gradient", "grad", "grad_output", "out_grad", "upstream", "seed", "gradients", "dy", "d_output", "g")
 #: Methods that clear a gradient.

@@ -30,6 +30,13 @@ def vars_of(thing: Any) -> list[str]:
     return [*getattr(thing, "__dict__", ()), *(name for name in slots if hasattr(thing, name))]
 
 
+def set_attribute(tensor: Any, name: str, value: Any) -> None:
+    """Set an attribute. Raises AttributeError for a method, which it would hide."""
+    if callable(getattr(type(tensor), name, None)):
+        raise AttributeError(f"{name} is a method")
+    setattr(tensor, name, value)
+
+
 def candidates(tensor: Any, names: tuple[str, ...], methods: tuple[str, ...]) -> Iterator[Any]:
     """Yield the values of these attributes and methods, if there are any."""
     for name in names:

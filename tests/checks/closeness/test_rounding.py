@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradcheck import run
 from gradcheck.autograd.op import TABLE
+from gradcheck.engines.resolve import adapt
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed
 from tests.conftest import WithRules
+from tests.engines.dialects import sound
+from tests.from_text import case_of
 from tests.sampling import evenly_spread
 
 HILBERT = """
@@ -242,3 +246,19 @@ def test_a_formula_that_overflows_in_half_precision_is_right(check: Check) -> No
     assert "right_in_double_precision" in notes
     wrong = check(text.replace("exp(-x) / (1", "exp(-x) * 1.01 / (1"), dtype="float16")
     assert [c.what for c in failed(wrong)] == ["formula"]
+
+
+class _Logarithm(sound.Tensor):
+    shift = 1e-15
+
+    def log(self) -> Any:
+        safe = self.data + self.shift
+        return self.new(np.log(safe), (self,), lambda g: (g / safe,))
+
+
+@pytest.mark.parametrize(("shift", "status"), [(1e-15, "passed"), (1e-13, "failed")])
+def test_a_few_roundings_of_an_input_are_no_fault_where_0_is_wanted(shift: float, status: str) -> None:
+    text = "inputs: {a: [1, 2, 0.3]}\ngraph: {y: a.log()}\nbackward: {y: [1, 0.5, -2]}\n"
+    engine = adapt(type("Logarithm", (_Logarithm,), {"shift": shift}), "mine")
+    (found,) = run([case_of(text)], engines=[engine], trials=1).cases
+    assert found.status == status

@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.dtypes import BFLOAT16
-from gradcheck.checks.closeness.tolerance import EXACT, Tolerance, base, claim_tolerance, engine_tolerance, epsilon, ulp
+from gradcheck.checks.closeness.tolerance import (
+    EXACT,
+    ZERO_ROUNDINGS,
+    Tolerance,
+    base,
+    claim_tolerance,
+    engine_tolerance,
+    epsilon,
+    ulp,
+    zero_allowance,
+)
 from gradcheck.language.case import StatedTolerance
 
 DOUBLE = np.dtype(np.float64)
@@ -62,3 +72,9 @@ def test_units_in_the_last_place_are_numpys(dtype: type) -> None:
 def test_bfloat16_has_eight_bits() -> None:
     assert epsilon(BFLOAT16) == 2.0**-7
     assert epsilon(np.dtype(np.int64)) == 0.0
+
+
+def test_only_a_wanted_0_has_the_roundings_of_inputs_up_to_1() -> None:
+    want = np.array([0.0, 1.0, 1e-300])
+    assert zero_allowance(want, 1e20).tolist() == zero_allowance(want, 1.0).tolist() == [ZERO_ROUNDINGS * 2**-52, 0, 0]
+    assert zero_allowance(want, 1e-10)[0] == ZERO_ROUNDINGS * 2**-52 * 1e-10

@@ -8,8 +8,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
-from gradcheck.engines.tensor_class.members import candidates, is_related_type, method_of, read_fallback_values
+from gradcheck.engines.tensor_class.members import (
+    candidates,
+    is_related_type,
+    method_of,
+    read_fallback_values,
+    set_attribute,
+)
 
 
 class Tensor:
@@ -131,3 +138,15 @@ def _loaded(file: Path, name: str) -> Any:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def test_no_value_hides_a_method() -> None:
+    class Held:
+        def grad(self) -> int:
+            return 1
+
+    held = Held()
+    set_attribute(held, "other", 2)
+    assert vars(held) == {"other": 2}
+    with pytest.raises(AttributeError, match="grad is a method"):
+        set_attribute(held, "grad", 2)
