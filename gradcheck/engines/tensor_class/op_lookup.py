@@ -182,8 +182,8 @@ class OpLookup:
 def _is_rejected_shape(op: Op, values: Sequence[Any], trial: FormTrial) -> bool:
     """Return whether a library has no such form for arrays of these shapes.
 
-    It raises for an array as an index, or for operands that would be broadcast."""
-    if not isinstance(trial.error, (ValueError, IndexError)):
+    It raises for an array as an index, also a `lifted` one, or for operands that would be broadcast."""
+    if not isinstance(trial.error, (ValueError, IndexError, *([AttributeError] if trial.form.lifted else []))):
         return False
     index = values[1] if op.name == "getitem" else ()
     items = index if isinstance(index, tuple) else (index,)
@@ -192,7 +192,7 @@ def _is_rejected_shape(op: Op, values: Sequence[Any], trial: FormTrial) -> bool:
 
 def _is_broadcast(op: Op, values: Sequence[Any]) -> bool:
     """Return whether operands of an elementwise op have unlike shapes."""
-    return op.elementwise and len({np.shape(value) for value in values[: len(op.rules)]} - {()}) > 1
+    return op.elementwise and len({value.shape for value in values[: len(op.rules)] if hasattr(value, "shape")}) > 1
 
 
 def _best(op: Op, trials: list[FormTrial]) -> CallForm | str:

@@ -207,11 +207,13 @@ def _with_totals(engine: BackwardEngine, can: Capabilities, probes: list[Gradien
     if can.seed == "none" or engine.api.is_scalar:
         return replace(can, starts_alone=can.seed == "none")
     single = [probe for probe in probes if probe.op not in ("matmul", "sum")] or probes[:1]
-    best, most = (), 0
+    best: tuple[int, ...] = ()
+    most = 0
     for total in ((), (1,), (1, 1)):
         alone = replace(can, seed="none", total_shape=total)
         right = sum(is_right(engine, alone, probe) for probe in single)
-        engine.forget_forms()  # learned with single numbers of another shape
+        if total:
+            engine.forget_forms()  # learned with single numbers of another shape
         best, most = (total, right) if right > most else (best, most)
         if most == len(single):
             break

@@ -238,7 +238,14 @@ class Sliced(Indexed):
 
 def test_an_array_as_an_index_may_have_to_be_in_a_tuple_or_is_a_lack() -> None:
     assert judged(Indexed, "an index").status == "passed"
-    assert judged(Sliced, "an index").status == "unsupported"
+    assert judged(Sliced, "an index").status == judged(Ranges, "an index").status == "unsupported"
+
+
+class Ranges(Indexed):
+    """An index without `start` is a number."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(key if isinstance(key, int) else slice(key.start, key.stop))
 
 
 class Reduced(sound.Tensor):
