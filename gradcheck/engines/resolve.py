@@ -179,7 +179,8 @@ def adapt(constructor: Callable[..., Any], name: str, module: ModuleType | None 
         return (ScalarClassEngine if api.is_scalar else TensorClassEngine)(api, name)
 
     with Output().capturing():
-        return import_stubs.import_with_stubs(adapted)
+        found: TensorClassEngine = import_stubs.import_with_stubs(adapted)
+        return found
 
 
 def _is_engine(found: Any) -> bool:
