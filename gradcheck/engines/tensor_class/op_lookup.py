@@ -100,7 +100,9 @@ class OpLookup:
             trials.append(trial)
             if trial.right and single_dims(op, bound) and self._raises_in_backward(op, form, values, expected):
                 raising.append(form)
-            elif trial.right or (form.exact and self._is_trusted(trial) and not _is_rejected_shape(op, values, trial)):
+                continue
+            is_lack = expected is not None and _is_rejected_shape(op, values, trial)
+            if trial.right or (form.exact and self._is_trusted(trial) and not is_lack):
                 return form
         return raising[0] if raising else _best(op, trials)
 

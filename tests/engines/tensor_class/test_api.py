@@ -92,7 +92,7 @@ def test_what_a_signature_promises(
 ) -> None:
     kind = variant(("def backward(self, gradient=None):", f"def backward({parameters}):\n        gradient = None"))
     api = api_of(kind, "Tensor")
-    assert (api.takes_seed(), api.retain_parameter) == (takes_seed, retaining)
+    assert (api.takes_seed(), "".join(api.keeping_arguments)) == (takes_seed, retaining)
 
 
 def test_keeping_is_passed_on_by_the_classs_own_word() -> None:
