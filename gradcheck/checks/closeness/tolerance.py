@@ -72,7 +72,7 @@ def epsilon(dtype: np.dtype) -> float:
 
 
 def zero_allowance(want: np.ndarray, scale: float) -> np.ndarray:
-    """Return what roundings of inputs of size `scale` explain where 0 is wanted.
+    """Return the allowance for roundings of inputs where 0 is wanted.
 
     A relative tolerance allows nothing there. No input counts as larger than 1."""
     return np.where(want == 0, ZERO_ROUNDINGS * epsilon(want.dtype) * min(scale, 1.0), 0.0)

@@ -229,7 +229,7 @@ def _is_gradient_name(name: str) -> bool:
 
 
 def _may_hold_gradient(tensor: Any, name: str) -> bool:
-    """Return whether there is such an attribute, or a method without arguments."""
+    """Return whether there is this attribute, or method without arguments."""
     if not _has_attribute(tensor, name):
         return False
     try:

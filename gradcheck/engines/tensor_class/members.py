@@ -31,7 +31,7 @@ def vars_of(thing: Any) -> list[str]:
 
 
 def set_attribute(tensor: Any, name: str, value: Any) -> None:
-    """Set an attribute. Raises AttributeError for a method, which it would hide."""
+    """Set an attribute; raise AttributeError if it would hide a method."""
     if callable(getattr(type(tensor), name, None)):
         raise AttributeError(f"{name} is a method")
     setattr(tensor, name, value)
