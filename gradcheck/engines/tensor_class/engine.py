@@ -148,8 +148,16 @@ class TensorClassEngine(BackwardEngine):
         """The class's intended deviations from torch; empty before the first case."""
         if self._capabilities is None:
             return ()
-        left = (fact("leaves_something"),) if self.leaves_something else ()
-        return (*conventions_of(self._capabilities, self.api.is_scalar), *left, *self.provided)
+        own = conventions_of(self._capabilities, self.api.is_scalar)
+        return (*own, *self._other_pass(), *self.provided)
+
+    def _other_pass(self) -> Iterator[Fact]:
+        """Yield what to know of passes that are not run as the class's method."""
+        if self.leaves_something:
+            yield fact("leaves_something")
+        if self.api.pass_runner is not None and self.api.backward_name:
+            name = getattr(self.api.pass_function, "__name__", "another function")
+            yield fact("passes_run_by", name=name, method=self.api.backward_name)
 
     @property
     def own_dtype(self) -> str:

@@ -52,6 +52,7 @@ add_phrases(
         "sets_roots_anew": "each pass overwrites the root's own gradient",
         "leaves_something": "a pass that raises leaves something behind, so cases after it are checked with its "
         "modules imported anew",
+        "passes_run_by": "passes are run by {name}(), with which more is right than with {method}()",
         "keeps_no_graph": "a graph is good for one pass",
         "begins_anew": "each pass begins anew: gradients of earlier ones do not stay",
         "takes_no_incoming_gradient": "backward() takes no incoming gradient, so the root is multiplied by it first",

@@ -138,6 +138,7 @@ def test_of_two_entries_to_a_pass_the_right_one_is_used() -> None:
         assert not engine.capabilities.not_understood
         assert engine.api.pass_runner is not None
         assert engine.api.pass_runner.function.__name__ == "differentiate"
+        assert ("passes_run_by" in {one.kind for one in engine.conventions}) == (kind is Both)
     assert judged(Both, "bare").status == "passed"
     assert judged(Changing, "bare").status == "failed"
 
