@@ -21,10 +21,11 @@ from gradcheck.language.case import Case
 
 
 def check_with_fresh_engines(case: Case, options: Options, engines: Engines) -> CaseResult:
-    """Return the verdict; of a failed case, that of a fork.
+    """Return the verdict; of a failed case, that of a fork, if it has one.
 
-    The fork is asked if a pass of a Tensor class had raised before the case."""
-    marked = [e for e in engines.tested if isinstance(e, TensorClassEngine) and e.api.failed_passes]
+    The fork is asked if a pass of a Tensor class that is imported by name had raised before the case."""
+    classes = (e for e in engines.tested if isinstance(e, TensorClassEngine))
+    marked = [e for e in classes if e.spec and e.api.failed_passes]
     found = check_case(case, options, engines)
     if found.status != "failed" or not marked or not can_fork():
         return found
@@ -39,9 +40,9 @@ def check_with_fresh_engines(case: Case, options: Options, engines: Engines) -> 
     except ProcessEnded:
         return found
     fresh: CaseResult = Packer([case, engines.reference, *engines.tested]).unpack(answer)
-    for engine in marked if fresh.status != "failed" else ():
+    for engine in marked if fresh.status == "passed" else ():
         engine.leaves_something = True
-    return fresh
+    return fresh if fresh.status in ("passed", "failed") else found
 
 
 def _anew(engine: Engine) -> Engine:

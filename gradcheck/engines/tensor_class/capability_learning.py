@@ -80,21 +80,17 @@ def learn_capabilities(engine: BackwardEngine) -> Capabilities:
             found = _learn_with_lists(engine, _learn_with_other_gradients(engine, found))
         if found.not_understood != ONE_OP:
             break
-    if engine.api.backward_name and (
-        found.not_understood in (_WRITES, _WHOLE) or (not found.not_understood and pass_score(engine, found)[0] == 0)
-    ):
-        return found
+    if engine.api.backward_name and found.not_understood in ("", _WRITES, _WHOLE):
+        return found  # its own method is what its author calls, also if it is wrong
     return _learn_with_other_passes(engine, found)
 
 
 def _learn_with_other_passes(engine: BackwardEngine, found: Capabilities) -> Capabilities:
     """Return capabilities with the best pass runner, else `found`.
 
-    The first without a fault of its own is taken, if as many ops are right as by the class's method."""
-    best: tuple[tuple[int, int], PassRunner | None] | None = None
-    if engine.api.backward_name and not found.not_understood:
-        best = pass_score(engine, found), None
-    elif engine.api.backward_name and enable_gradients(engine.api):
+    The first without a fault of its own is taken."""
+    best: tuple[tuple[int, int], PassRunner] | None = None
+    if engine.api.backward_name and enable_gradients(engine.api):
         again = _learn(engine)
         if not again.not_understood:
             return again
@@ -109,7 +105,7 @@ def _learn_with_other_passes(engine: BackwardEngine, found: Capabilities) -> Cap
         if again is UNKNOWN or again.not_understood:
             continue
         score = pass_score(engine, again)
-        if score[0] == 0 and (best is None or score[1] >= best[0][1]):
+        if score[0] == 0:
             return again
         best = (score, runner) if best is None or score > best[0] else best
     engine.api.use_pass(best[1] if best else None)

@@ -55,8 +55,8 @@ def test_no_form_leaves_a_setting_out() -> None:
         bound = op.bind(args, {})
         for form in forms(op, bound, 2, NUMPY):
             given, keywords = form.given(bound, ())
-            packed = [one[0] if type(one) is tuple else one for one in keywords.values()]  # axes=(0,)
-            assert all(any(value is one for one in (*given, *packed)) for value in args), form.label
+            packed = [one[0] if type(one) is tuple else one for one in (*given, *keywords.values())]  # axes=(0,)
+            assert all(any(value is one for one in packed) for value in args), form.label
 
 
 def test_a_name_that_libraries_use_for_different_things_is_not_exact() -> None:

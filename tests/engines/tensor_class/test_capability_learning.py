@@ -133,14 +133,14 @@ class Entries(sound.Tensor):
 
 
 def test_of_two_entries_to_a_pass_the_right_one_is_used() -> None:
-    for kind in (Both, Entries):
-        engine = adapt(kind, "mine")
-        assert not engine.capabilities.not_understood
-        assert engine.api.pass_runner is not None
-        assert engine.api.pass_runner.function.__name__ == "differentiate"
-        assert ("passes_run_by" in {one.kind for one in engine.conventions}) == (kind is Both)
-    assert judged(Both, "bare").status == "passed"
-    assert judged(Changing, "bare").status == "failed"
+    engine = adapt(Entries, "mine")
+    assert not engine.capabilities.not_understood
+    assert engine.api.pass_runner is not None
+    assert engine.api.pass_runner.function.__name__ == "differentiate"
+
+
+def test_a_wrong_method_is_not_hidden_by_another_entry() -> None:
+    assert judged(Both, "bare").status == judged(Changing, "bare").status == "failed"
 
 
 class Placed(sound.Tensor):
