@@ -30,7 +30,8 @@ def summed_again(engine: CodeEngine, seen: EvidenceAtPoints) -> tuple[Diagnosis,
     if not found:
         return ()
     points = fact("computed_at_points", points=len(seen))
-    return (Diagnosis("summed", fact("returned_is_right", **dict(found[0].data)), "confirmed", points),)
+    got, want, axes = (found[0][name] for name in ("got", "want", "axes"))
+    return (Diagnosis("summed", fact("returned_is_right", got=got, want=want, axes=axes), "confirmed", points),)
 
 
 def summed_note(engine: CodeEngine, name: str) -> tuple[Fact, ...]:
