@@ -57,7 +57,7 @@ class Api:
     related_types       for other classes, whether their objects are tensors, too
     leaves              the leaves of the current graph that need a gradient
     has_run_pass        whether a pass has run since a gradient was cleared
-    failed_passes       how many passes have raised
+    failed_passes       how many passes have raised since it was learned
     gives_tensors       whether the last gradient that was read is a tensor, too"""
 
     constructor: Callable[..., Any]

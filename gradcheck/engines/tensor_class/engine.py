@@ -62,6 +62,7 @@ class TensorClassEngine(BackwardEngine):
                 self._capabilities = None if whole else replace(UNKNOWN, not_understood=why)
                 raise
             self._use_numpy_functions()
+            self.api.failed_passes = 0  # those of hypotheses: half of all classes refuse some
             self.new_graph()
         return self._capabilities
 

@@ -157,7 +157,9 @@ def test_a_class_of_functions_is_understood() -> None:
 
 def test_a_method_that_is_one_ops_own_is_no_pass() -> None:
     for name in ("sums", "products", "bare", "reuse"):
-        assert judged(functions.Local, name).status == "passed", name
+        found = judged(functions.Local, name)
+        assert found.status == "passed", name
+        assert "passes_run_by" in {one.kind for _, facts in found.conventions for one in facts}
 
     class Shallow(functions.Local):
         """Of a module in which no function runs a pass."""
