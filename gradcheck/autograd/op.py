@@ -50,6 +50,15 @@ ALIASES: dict[str, str] = {}
 CALLS: dict[type, Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]] = {}
 
 
+@dataclass(frozen=True, slots=True)
+class Documented:
+    """The function that torch documents, where it computes another one."""
+
+    arguments: dict[str, Any]  #: with which the op is that function, unless the caller gives them
+    where: str  #: a condition on the op's arguments under which torch differs from it
+    by: float  #: how far at most, in values and derivatives
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Op(Signature):
     """One operation on tensors.
@@ -105,6 +114,8 @@ class Op(Signature):
     elements: Callable[..., int] | None = None
     #: By parameter, the dtypes that torch takes there: of a tensor, or as a `dtype=`. Others are not restricted here.
     dtypes: dict[str, DtypeSet] = field(default_factory=dict)
+    #: What torch documents, if it only approximates that.
+    documented: Documented | None = None
     #: LaTeX with a `#` for each operand, `# \le #`; or without any, the function's name: `\sigma`.
     latex: str = ""
 

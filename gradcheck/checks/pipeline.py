@@ -26,6 +26,7 @@ from gradcheck.checks.claims import (
 )
 from gradcheck.checks.claims.outcomes import unexpected_errors
 from gradcheck.checks.context import Context
+from gradcheck.checks.documented_functions import judge_by_documentation
 from gradcheck.checks.failures import kinks
 from gradcheck.checks.implementations import implementation_check as implementations
 from gradcheck.checks.implementations.implementation_case import case_as_run
@@ -115,7 +116,12 @@ def examine(case: Case, options: Options, engines: Engines) -> Context:
         with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])):
             in_own_dtype = _run_stages(case, replace(options, dtype=None), engines)
         original_dtype.excuse_dtype_failures(context, in_own_dtype, explained=False)
+    documented = judge_by_documentation(context, lambda there: _run_stages(there, options, engines))
     _explain(context)
+    if documented is not None:
+        _explain(documented)
+        context.found += documented.found
+        context.failed_explanations += documented.failed_explanations
     if in_own_dtype is not None and original_dtype.has_failures(context):  # perhaps kinks explain it
         _explain(in_own_dtype)
         original_dtype.excuse_dtype_failures(context, in_own_dtype, explained=True)

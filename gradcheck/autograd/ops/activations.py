@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.dtype_sets import REAL_FLOATING
-from gradcheck.autograd.op import composite, elementwise
+from gradcheck.autograd.op import Documented, composite, elementwise
 from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.autograd.ops.error_functions import erf
 from gradcheck.autograd.ops.exp_log_pow import exp
@@ -88,16 +88,23 @@ def silu(input: Any) -> Any:
     return input / (1 + np.exp(-input))
 
 
+def _softplus_rule(g: Any, y: Any, x: Any, beta: Any, threshold: float) -> Any:
+    smooth = g * sigmoid(x * beta)
+    return smooth if threshold == math.inf else where(x * beta > threshold, g, smooth)
+
+
 @_activation(
-    lambda g, y, x, beta, threshold: where(x * beta > threshold, g, g * sigmoid(x * beta)),
+    _softplus_rule,
     domain=_WIDE,
     kinks="input * beta = threshold",
+    documented=Documented({"threshold": math.inf}, "input * beta > 20", 2.1e-9),
     samples=f"softplus({_EXTREMES}); softplus(randn(2, 3), 2.0, 1.0); softplus(randn(3), beta=0.5)",
 )
 def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
     """`log(1 + exp(beta * input)) / beta`; `input` itself above the threshold."""
     scaled = input * beta
-    return np.where(scaled > threshold, input, np.logaddexp(scaled, np.zeros((), scaled.dtype)) / beta)
+    smooth = np.logaddexp(scaled, np.zeros((), scaled.dtype)) / beta
+    return smooth if threshold == np.inf else np.where(scaled > threshold, input, smooth)
 
 
 @_composed(samples="mish(randn(2, 3)); mish(tensor([-1000.0, 0.0, 1000.0]))")

@@ -63,6 +63,7 @@ add_phrases(
         "reference_rounds": "{reference} is off by {off:gap} by its own rounding, beside much larger elements: {what}",
         "right_in_double_precision": "right in double precision; in {dtype} its steps overflow, or lose their digits",
         "off_by_rounding": "off by {by:gap} by rounding alone, and proved: {who:if {who}|the formula} rounds so much",
+        "torch_approximates": "torch approximates {op} where {where}, by up to {by:gap}",
         "too_ill_conditioned": "too ill-conditioned to be decided: rounding alone may move it {extent:finite by "
         "{extent:gap}|anywhere} at this point",
         "fast_path_differs": "the core's fast path differs from its definition at {op}, in {owner}: a mistake in "

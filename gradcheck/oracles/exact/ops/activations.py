@@ -48,6 +48,8 @@ def _gelu(x: Dual, approximate: str = "none") -> Dual:
 def _softplus(x: Dual, beta: Any = 1, threshold: Any = 20) -> Dual:
     still = x.primal()
     scaled = still * beta
+    if threshold == math.inf:
+        return chain_rule(x, log(1 + exp(scaled)) / beta, lambda: sigmoid(scaled))
     large = scaled > threshold
     value = select(large, still, log(1 + exp(scaled)) / beta)
     return chain_rule(x, value, lambda: select(large, lift(x.point, 1), sigmoid(scaled)))
