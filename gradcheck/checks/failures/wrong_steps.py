@@ -50,7 +50,8 @@ def blame_steps(context: Context, points: ExplanationPoints) -> None:
         return
     failed = {(c.tensor, c.formula) for c in context.found if is_failed_formula(c)}
     claims = claims_at(context, points)
-    for found in wrong_steps(case, failed, claims):
+    right = right_steps(context, claims)
+    for found in wrong_steps(case, failed, claims, right):
         shown = _failing_comparison(found, case.let[found.name], claims)
         if shown is not None:
             blame_step(context, found.name, shown, found.fixed_formulas, found.beside)
@@ -86,13 +87,37 @@ def claims_at(context: Context, points: ExplanationPoints) -> list[StepClaims]:
     return [StepClaims(p, p.last_step, context.options.tolerance) for p in listed]
 
 
-def wrong_steps(case: Case, failed: set[tuple[str, str]], claims: Sequence[StepClaims]) -> Iterator[WrongStep]:
-    """Yield the wrong steps in the file's order, each with earlier ones fixed."""
+def right_steps(context: Context, claims: Sequence[StepClaims]) -> set[str]:
+    """Return steps that are a tensor's gradient, or that a right claim uses."""
+    case = context.case
+    held = {(c.what, c.tensor, c.formula) for c in context.found if c.what.is_general}
+    held -= {(c.what, c.tensor, c.formula) for c in context.found if c.status != "passed"}
+    listed = [(ClaimKind.FORMULA, name, claim) for name, claims_of in case.formulas.items() for claim in claims_of]
+    listed += [(ClaimKind.CHECK, "", claim) for claim in case.checks]
+    holding = [claim for what, name, claim in listed if (what, name, claim.text) in held]
+    scopes = [scope_with_steps(case, case.let, one) for one in claims]
+    gradients = {step for step in case.let if _is_right_gradient(step, scopes)}
+    return gradients.union(*(case.let_steps_of(claim.expr) for claim in holding))
+
+
+def _is_right_gradient(step: str, scopes: Sequence[Scope]) -> bool:
+    """Return whether it is a tensor's gradient, and not named for another's."""
+    tensors = scopes[0].gradients
+    meant = [tensor for tensor in tensors if _is_named_for(step, tensor)] or tensors
+    return any(_is_gradient(step, tensor, scopes) for tensor in meant)
+
+
+def wrong_steps(
+    case: Case, failed: set[tuple[str, str]], claims: Sequence[StepClaims], right: Collection[str]
+) -> Iterator[WrongStep]:
+    """Yield the wrong steps in the file's order, each with earlier ones fixed.
+
+    Steps that are known to be `right` are none of them."""
     formulas = [(name, claim) for name, listed in case.formulas.items() for claim in listed]
     waiting = [(name, claim) for name, claim in formulas if (name, claim.text) in failed]
     let = dict(case.let)
     for _ in range(MAX_STEPS):
-        found = _first_wrong_step(case, let, waiting, claims)
+        found = _first_wrong_step(case, let, waiting, claims, right)
         if found is None:
             return
         chain = _with_wrong_steps_before(case, let, found, claims)
@@ -103,18 +128,22 @@ def wrong_steps(case: Case, failed: set[tuple[str, str]], claims: Sequence[StepC
 
 
 def _first_wrong_step(
-    case: Case, let: Mapping[str, Claim], waiting: Sequence[tuple[str, Claim]], claims: Sequence[StepClaims]
+    case: Case,
+    let: Mapping[str, Claim],
+    waiting: Sequence[tuple[str, Claim]],
+    claims: Sequence[StepClaims],
+    right: Collection[str],
 ) -> WrongStep | None:
     """Return the first step that makes some formulas right."""
     scopes = [scope_with_steps(case, let, one) for one in claims]
-    for step in let:
+    for step in (step for step in let if step not in right):
         using = [(name, claim) for name, claim in waiting if step in case.let_steps_of(claim.expr)]
         for tensor in _tensors(step, scopes) if using else ():
             gradient = Claim.of(Gradient(tensor))
             mended = [scope_with_steps(case, {**let, step: gradient}, one) for one in claims]
-            right = [(name, claim.text) for name, claim in using if is_right_everywhere(name, claim, mended)]
-            if right:
-                return WrongStep(step, tensor, tuple(right))
+            fixed = [(name, claim.text) for name, claim in using if is_right_everywhere(name, claim, mended)]
+            if fixed:
+                return WrongStep(step, tensor, tuple(fixed))
     return None
 
 

@@ -170,3 +170,31 @@ def test_a_right_step_that_overflows_somewhere_is_not_blamed_beside_a_wrong_one(
     """)
     (step,) = steps(case)
     assert cause_text(step) == "the step dz is wrong; the formula of w only because of it"
+
+
+#: The 2 is forgotten in the formula of w, and the step g is right.
+FORGOTTEN = """
+    dims: {{n: 4}}
+    inputs: {{w: "randn([])", p: randn(n)}}
+    graph: {{c1: p * p, c2: c1 * p, y: 2 * w * c1 + 2 * c2}}
+    backward: {{y: randn(n)}}
+    let: {{g: {g}}}
+    formulas: {{w: (g * c1).sum(){others}}}
+    {checks}
+"""
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"g": "grad(y)", "others": "", "checks": ""},
+        {"g": "grad(y) * p", "others": ", p: g * (4 * w + 6 * p)", "checks": ""},
+        {"g": "grad(y) + 0 * p", "others": "", "checks": "checks: ['(g * y).sum() == (grad(y) * y).sum()']"},
+    ],
+    ids=["is a gradient", "is used by others", "is used by a check"],
+)
+def test_a_right_step_is_not_blamed(check: Check, parts: dict[str, str]) -> None:
+    found = check(FORGOTTEN.format(**parts))
+    assert found.status == "failed"
+    assert {c.tensor for c in found.comparisons if c.status == "failed"} == {"w"}
+    assert steps(found) == []

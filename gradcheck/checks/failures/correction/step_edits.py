@@ -26,6 +26,7 @@ from gradcheck.checks.failures.wrong_steps import (
     claims_at,
     is_failed_formula,
     is_right_everywhere,
+    right_steps,
     scope_with_steps,
 )
 from gradcheck.checks.result import MEANT
@@ -63,7 +64,8 @@ def blame_slips_in_steps(context: Context, points: ExplanationPoints, derived: D
     if not waiting:
         return
     claims, suggester = claims_at(context, points), Suggester(context, points, derived)
-    for step in case.let:
+    right = right_steps(context, claims)
+    for step in (step for step in case.let if step not in right):
         using = [(name, claim) for name, claim in formulas if step in case.let_steps_of(claim.expr)]
         if not using or any(formula not in waiting for formula in using):
             continue
