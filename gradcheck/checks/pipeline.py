@@ -27,7 +27,7 @@ from gradcheck.checks.claims import (
 from gradcheck.checks.claims.outcomes import unexpected_errors
 from gradcheck.checks.context import Context
 from gradcheck.checks.documented_functions import judge_by_documentation
-from gradcheck.checks.failures import kinks
+from gradcheck.checks.failures import kinks, nonfinite_gradients
 from gradcheck.checks.implementations import implementation_check as implementations
 from gradcheck.checks.implementations.implementation_case import case_as_run
 from gradcheck.checks.implementations.implementation_check import ImplementationResults
@@ -63,6 +63,7 @@ STAGES: tuple[Stage, ...] = (
     stated_claims,
     formulas,
     trials,
+    nonfinite_gradients,
     kinks,
     undefined_formulas,
     certificates,

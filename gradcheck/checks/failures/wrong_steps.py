@@ -300,8 +300,9 @@ def wrong_formulas(context: Context) -> list[tuple[int, Comparison, Claim]]:
 
 
 def needs_explanation(c: Comparison) -> bool:
-    """Return whether a formula is wrong by itself."""
-    return c.consequence_of is None and not is_formula_supported(c.verdict)
+    """Return whether a formula is wrong by itself, and not for a NaN alone."""
+    is_nonfinite = c.mismatch is not None and c.mismatch.kind == "nonfinite_gradient"
+    return c.consequence_of is None and not is_nonfinite and not is_formula_supported(c.verdict)
 
 
 def is_formula_supported(verdict: Fact | None) -> bool:

@@ -58,7 +58,8 @@ def diagnose_code(context: Context, engine: CodeEngine) -> None:
         if c.status != "failed":
             continue
         c = context.found[number] = replace(c.with_notes(*summed_note(engine, c.tensor)), code=place)
-        if c.what in _EXPLAINED and (c.what, c.tensor) not in done and len(done) < _MOST:
+        is_nonfinite = c.mismatch is not None and c.mismatch.kind == "nonfinite_gradient"
+        if c.what in _EXPLAINED and not is_nonfinite and (c.what, c.tensor) not in done and len(done) < _MOST:
             done.add((c.what, c.tensor))
             try_part("diagnosis", partial(_diagnose, formulas, engine, c, number), context.failed_explanations)
 

@@ -17,7 +17,7 @@ from gradcheck.checks.claims.outcomes import unexpected_errors
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures import kinks
+from gradcheck.checks.failures import kinks, nonfinite_gradients
 from gradcheck.checks.failures.blame_assignment import assign_blame
 from gradcheck.checks.implementations import behaviour, code_thresholds, varied_arguments
 from gradcheck.checks.implementations.code_diagnosis import diagnose_code
@@ -163,6 +163,7 @@ def _run_stages(context: Context, engine: ImplementationEngine) -> None:
             found = [c for c in stage.check(context) if c.engine == engine.name]
             context.found += [c for c in found if c.tensor.partition("[")[0] in names or not c.tensor]
     _excuse_differences(context, rounding)
+    nonfinite_gradients.judge(context, is_code=True)
     if not _failed(context) and context.can_be_checked and is_general(context.case):
         beyond = (*code_thresholds.check(context, engine), *code_thresholds.overflow(context, engine))
         context.found += [c for c in beyond if c.tensor.partition("[")[0] in names]

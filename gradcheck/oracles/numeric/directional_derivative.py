@@ -16,7 +16,7 @@ import numpy as np
 from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.language.random_streams import stream
-from gradcheck.oracles.numeric.finite_differences import LEVELS, Method, Slope, slope
+from gradcheck.oracles.numeric.finite_differences import LEVELS, Method, ShiftedTerms, Slope, one_sided_slopes, slope
 from gradcheck.oracles.numeric.objective import Objective
 from gradcheck.oracles.numeric.perturbed_array import ForwardPass
 
@@ -93,11 +93,30 @@ class DirectionalDerivative:
 
     def differences(self, direction: np.ndarray) -> Slope:
         """Return the slope; at a kink the interval of subgradients nearby."""
+        moved_by = self._in_precision(direction)
+        share, unit = self._terms_along(moved_by), self._at_rest_in_long_double.unit
+        size = _size_along(self.objective.point, direction)
+        found = slope(share, _FIRST * size, unit)
+        largest = _of_largest(self.objective.point, direction)
+        if not found.kinked and size < _TINY * largest and found.error > _VAGUE * abs(found.value):
+            wider = slope(share, _FIRST * largest, unit)  # a small element may vanish in a sum
+            found = wider if not wider.kinked and wider.error < found.error else found
+        return self._with_neighbours(found, moved_by, size) if found.kinked else found
+
+    def one_sided(self, direction: np.ndarray) -> tuple[float, float]:
+        """Return the derivatives from both sides, NaN where there is none."""
+        share = self._terms_along(self._in_precision(direction))
+        first = _FIRST * _size_along(self.objective.point, direction)
+        return one_sided_slopes(share, first, self._at_rest_in_long_double.unit)
+
+    def _in_precision(self, direction: np.ndarray) -> np.ndarray:
+        point = self._at_rest_in_long_double.point
+        dtype = np.result_type(point, np.complex64) if direction.dtype.kind == "c" else point.dtype
+        return direction.astype(dtype)
+
+    def _terms_along(self, moved_by: np.ndarray) -> ShiftedTerms:
+        """Return the terms as a function of the step; NaN outside of a domain."""
         rest = self._at_rest_in_long_double
-        if direction.dtype.kind == "c":
-            moved_by = direction.astype(np.result_type(rest.point, np.complex64))
-        else:
-            moved_by = direction.astype(rest.point.dtype)
         square = np.vdot(moved_by, moved_by).real
 
         def share(t: float) -> tuple[np.ndarray, float]:
@@ -106,16 +125,10 @@ class DirectionalDerivative:
             there = _moved(rest.point, moved_by, t)
             try:
                 return self._terms(there), float(np.vdot(moved_by, there - rest.point).real / square)
-            except GradcheckError:  # outside an op's domain
+            except GradcheckError:
                 return np.full(rest.terms.shape, np.nan), t
 
-        size = _size_along(self.objective.point, direction)
-        found = slope(share, _FIRST * size, rest.unit)
-        largest = _of_largest(self.objective.point, direction)
-        if not found.kinked and size < _TINY * largest and found.error > _VAGUE * abs(found.value):
-            wider = slope(share, _FIRST * largest, rest.unit)  # a small element may vanish in a sum
-            found = wider if not wider.kinked and wider.error < found.error else found
-        return self._with_neighbours(found, moved_by, size) if found.kinked else found
+        return share
 
     def _with_neighbours(self, kink: Slope, direction: np.ndarray, size: float) -> Slope:
         """Widen a kink's interval to the derivatives at points around it.

@@ -179,6 +179,28 @@ def slope(share: ShiftedTerms, first: float, unit: float, scale: float = 0.0) ->
         return _slope_of(tableau, step, unit * size)
 
 
+def one_sided_slopes(share: ShiftedTerms, first: float, unit: float) -> tuple[float, float]:
+    """Return the derivatives at 0 from the left and from the right.
+
+    NaN on a side where nothing converges: the function is undefined there, or infinitely steep."""
+    at_rest, _ = share(0.0)
+    size = _size(at_rest)
+
+    def derivative(sign: float) -> float:
+        def differences(wanted: float) -> tuple[np.ndarray, np.ndarray]:
+            there, step = share(sign * wanted)
+            noise = unit * max(size, _size(there)) / abs(step)
+            return np.array([_total(there, at_rest) / np.float64(step)]), np.asarray(noise)
+
+        tableau = _extrapolate(differences, first, 1)
+        (value,), (error,) = tableau.value.tolist(), tableau.error.tolist()
+        if abs(value) <= _MARGIN * error <= _SAME * size / first:
+            return 0.0
+        return value if error <= _SIDES * max(abs(value), size / first, 1e-300) else np.nan
+
+    return derivative(-1.0), derivative(1.0)
+
+
 def _is_accurate_enough(tableau: Tableau, scale: float) -> bool:
     value, (error, *sides) = abs(tableau.value[0]), tableau.error
     is_known = error <= max(_ENOUGH * value, _ENOUGH_BESIDE * scale) and max(sides) <= _ENOUGH / _SIDES * max(

@@ -55,6 +55,12 @@ class NumericGradient:
                 budget.spend(sum(one.cost(self.method) for one in self._derivatives))
         return self._estimate(real, imaginary)
 
+    def one_sided(self, index: int) -> tuple[float, float]:
+        """Return an element's derivatives from both sides, NaN without one."""
+        direction = self._unit(index, 1.0)
+        left, right = zip(*(one.one_sided(direction) for one in self._derivatives), strict=True)
+        return sum(left), sum(right)
+
     def along(self, directions: Iterable[np.ndarray]) -> Estimate:
         """Return derivatives: the real part of `<gradient, direction>` for each."""
         return self._estimate([self._slope_along(direction) for direction in directions], [])

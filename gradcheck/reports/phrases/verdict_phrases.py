@@ -45,6 +45,13 @@ add_phrases(
         "outside_together": "{name} is wrong: no derivative there, and though each of its numbers may be a "
         "subgradient's, together they are none",
         "nobody_has_a_subgradient": "no derivative there, and {reference}'s own gradient is no subgradient either",
+        "nonfinite_gradient": "{gradient:value}{index:if  at {index:shape}}, where {tensor} is {value:value}"
+        "{derivative:if  and {derivative}}{born:if ; {born}}{safe:if ; {safe}}",
+        "entry_is": "write {name}: {text}",
+        "nonfinite_arises": "it arises in the gradient of {op}{entry:if  at {entry}}"
+        "{argument:given , of {argument:value}}",
+        "derivative_is": "the derivative{side:if  from the {side}} is {value:value}",
+        "between_sides": "every number from {low:value} to {high:value} is a subgradient",
         "reference_wrong": "no failure, {reference} is wrong here: {what}",
         "by_ops_alone": "by its {ops:list} alone, where {what}",
         "repeats_reference": "it repeats a mistake of {reference}: {what}",

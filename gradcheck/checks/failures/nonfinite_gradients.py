@@ -1,0 +1,249 @@
+"""The stage of gradients that are NaN or infinite in every engine.
+
+Nothing differs then. A rule has multiplied 0 by infinity, as that of `where(x > 0, sqrt(x), 0)` does at 0. Where the
+derivative is finite, at least from one side, the reference is wrong. Code or a formula that is not finite there is
+wrong too, and a formula that is right is excused. Else a note says where the number arises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import wide
+from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.autograd.tensor import Tensor
+from gradcheck.checks.context import Context
+from gradcheck.checks.result import Comparison
+from gradcheck.engines.double_precision import double_precision_problem
+from gradcheck.errors import GradcheckError
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Claim
+from gradcheck.language.claim_kind import ClaimKind
+from gradcheck.language.expr.nodes import Call, Expr, Literal
+from gradcheck.language.expr.traverse import replace_part
+
+if TYPE_CHECKING:
+    from gradcheck.checks.failures.gradient_flow import Contribution
+
+#: The most tensors, and elements of each, whose derivatives are computed.
+_MOST_TENSORS, _MOST_ELEMENTS = 3, 16
+#: The relative difference of one-sided derivatives, or of a formula, that is none.
+_CLOSE = 1e-6
+
+
+def applies(context: Context) -> bool:
+    """Return whether a gradient is not finite at the case's own numbers."""
+    options = context.options
+    return options.explained and options.oracle != "none" and any(map(_is_nonfinite, context.found))
+
+
+def check(context: Context) -> Iterable[Comparison]:
+    """Say where such numbers arise, and what the derivatives are there."""
+    judge(context, is_code=False)
+    return ()
+
+
+def judge(context: Context, *, is_code: bool) -> None:
+    """Amend what was found at the case's own numbers.
+
+    An engine is as wrong as the reference. Somebody's code fails, since the reference is right elsewhere.
+    """
+    keys = dict.fromkeys((c.tensor, c.step) for c in context.found if _is_nonfinite(c))
+    inputs = [key for key in keys if key[0] in context.case.inputs]
+    dtype = dtypes.real_of(double_precision_problem(context.points.own.problem).dtype)
+    with using_default_dtype(dtype), np.errstate(all="ignore"):
+        for tensor, step in (inputs or list(keys))[:_MOST_TENSORS]:
+            _amend(context, _NonfiniteGradient(context, tensor, step), is_code)
+
+
+def _is_nonfinite(c: Comparison) -> bool:
+    is_gradient = c.what is ClaimKind.GRADIENT and c.status == "passed" and c.trial is None and c.verdict is None
+    return is_gradient and _notes_nonfinite(c)
+
+
+def _notes_nonfinite(c: Comparison) -> bool:
+    return c.has_note("nans_agree") or c.has_note("infinities_agree")
+
+
+def _amend(context: Context, found: _NonfiniteGradient, is_code: bool) -> None:
+    """Amend what was found about a tensor by its derivatives."""
+    told = found.fact
+    if told is None:
+        return
+    if not found.has_derivative:
+        context.amend(found.is_about, lambda c: c.with_notes(told))
+        return
+
+    def change(c: Comparison) -> Comparison:
+        wrong = fact("reference_wrong", reference=c.reference, what=told)
+        if c.status == "passed" and (is_code or c.what is ClaimKind.FORMULA):
+            c = c.with_subject(reference="differences")
+            return replace(c, status="failed", mismatch=told, mismatched=1, notes=(), **found.numbers)
+        if c.what is not ClaimKind.FORMULA:
+            return replace(c, verdict=wrong, certificate=None)
+        return c.without_numbers("passed", verdict=wrong) if found.explains(c) else c
+
+    context.amend(lambda c: found.is_about(c) or found.is_formula(c), change)
+
+
+@dataclass
+class _NonfiniteGradient:
+    """A gradient's elements that are not finite, at the case's numbers."""
+
+    context: Context
+    tensor: str
+    step: int
+    _known: dict[int, tuple[float, float]] = field(default_factory=dict)
+
+    def is_about(self, c: Comparison) -> bool:
+        return _is_nonfinite(c) and (c.tensor, c.step) == (self.tensor, self.step)
+
+    def is_formula(self, c: Comparison) -> bool:
+        """Return whether a formula is not finite either, or differs."""
+        is_here = c.what is ClaimKind.FORMULA and c.trial is None and (c.tensor, c.step) == (self.tensor, self.step)
+        return is_here and (_notes_nonfinite(c) if c.status == "passed" else c.mask is not None)
+
+    @cached_property
+    def elements(self) -> np.ndarray:
+        """Their flat indices."""
+        gradient = self.context.points.own.want.states[self.step].gradients[self.tensor]
+        assert gradient is not None
+        return np.flatnonzero(~np.isfinite(wide(gradient)))
+
+    def sides(self, element: int) -> tuple[float, float]:
+        """Return the derivatives from the left and from the right, or NaN."""
+        if element not in self._known:
+            from gradcheck.oracles.numeric.numeric_gradient import numeric_gradient
+
+            raised = double_precision_problem(self.context.points.own.problem)
+            try:
+                self._known[element] = numeric_gradient(raised, self.tensor, self.step).one_sided(element)
+            except GradcheckError:
+                self._known[element] = (np.nan, np.nan)
+        return self._known[element]
+
+    @property
+    def has_derivative(self) -> bool:
+        """True if a side has one; of an infinite gradient, both."""
+        finite = np.isfinite(self.sides(int(self.elements[0])))
+        return bool(finite.any() if np.isnan(self.numbers["got"]) else finite.all())
+
+    @cached_property
+    def numbers(self) -> dict[str, Any]:
+        """The place of the first element, its gradient and a finite derivative."""
+        gradient = self.context.points.own.want.states[self.step].gradients[self.tensor]
+        assert gradient is not None
+        element = int(self.elements[0])
+        index = tuple(int(i) for i in np.unravel_index(element, gradient.shape))
+        want = next(filter(np.isfinite, self.sides(element)), None)
+        return {"worst_index": index, "got": _number(wide(gradient)[index]), "want": want}
+
+    @cached_property
+    def fact(self) -> Fact | None:
+        """The first element, its origin and its derivative; None if unknown."""
+        born = self._birth()
+        if born is None and not self.has_derivative:
+            return None
+        index, gradient = self.numbers["worst_index"], self.numbers["got"]
+        value = _number(wide(np.asarray(self.context.points.own.want.states[self.step].values[self.tensor]))[index])
+        derivative = _derivative(*self.sides(int(self.elements[0]))) if self.has_derivative else None
+        safe = self._safe_entry(born) if born is not None and derivative is not None else None
+        return fact("nonfinite_gradient", tensor=self.tensor, index=index, value=value, gradient=gradient,
+                    derivative=derivative, born=born, safe=safe)  # fmt: skip
+
+    def explains(self, c: Comparison) -> bool:
+        """Return whether a formula differs only there, by right numbers."""
+        if c.mask is None or c.got_array is None or c.mask.shape != c.got_array.shape:
+            return False
+        differing = np.flatnonzero(c.mask)
+        if len(differing) > _MOST_ELEMENTS or not set(differing) <= set(self.elements):
+            return False
+        return all(_is_between(wide(c.got_array).flat[at].real, self.sides(int(at))) for at in differing)
+
+    def _birth(self) -> Fact | None:
+        """Return the op whose rule makes the first such number on the way."""
+        from gradcheck.checks.failures.gradient_flow import GradientFlow
+
+        try:
+            flow = GradientFlow(self.context.points.own.problem, self.step)
+            received = flow.run_backward().received
+        except GradcheckError:
+            return None
+        behind = flow.ancestors(self.tensor)
+        for tensor, contributions in received.items():
+            if flow.names.get(tensor) in behind:
+                continue
+            for one in contributions:
+                at = _first_not_finite(one, received)
+                if at is not None and one.child is not None and one.child.creation_op is not None:
+                    argument = wide(tensor.data)[at] if tensor.data.shape == one.share.shape else None
+                    entry = flow.owners.get(one.child, "")
+                    number = None if argument is None else _number(argument)
+                    return fact("nonfinite_arises", op=one.child.creation_op.name, entry=entry, argument=number)
+        return None
+
+    def _safe_entry(self, born: Fact) -> Fact | None:
+        """Return the entry with a harmless argument in the branch not taken."""
+        from gradcheck.checks.failures.gradient_flow import GradientFlow
+
+        problem, name = self.context.points.own.problem, born["entry"]
+        for expr in _with_safe_arguments(problem.case.graph[name].expr, born["op"]):
+            graph = {**problem.case.graph, name: Claim.of(expr)}
+            try:
+                flow = GradientFlow(replace(problem, case=replace(problem.case, graph=graph)), self.step)
+                gradient = flow.run_backward().expected[self.tensor]
+            except (GradcheckError, KeyError):
+                continue
+            if np.isfinite(wide(gradient)[self.numbers["worst_index"]]):
+                return fact("entry_is", name=name, text=graph[name].text)
+        return None
+
+
+def _with_safe_arguments(expr: Expr, op: str) -> Iterator[Expr]:
+    """Yield `where(c, op(where(c, x, 1)), …)` for `where(c, op(x), …)`."""
+    choices = [node for node in expr.walk() if isinstance(node, Call) and node.op == "where" and len(node.args) == 3]
+    for condition, *branches in (choice.args for choice in choices):
+        for is_other, branch in enumerate(branches):
+            for inner in branch.walk():
+                for argument in inner.args if isinstance(inner, Call) and inner.op == op else ():
+                    sides = (Literal(1), argument) if is_other else (argument, Literal(1))
+                    safe = replace_part(inner, argument, Call("where", (condition, *sides)))
+                    yield replace_part(expr, inner, safe)
+
+
+def _first_not_finite(one: Contribution, received: dict[Tensor, list[Contribution]]) -> tuple[int, ...] | None:
+    """Return where a share is the first that is not finite, or None."""
+    bad = np.argwhere(~np.isfinite(wide(one.share)))
+    if not len(bad) or one.child is None:
+        return None
+    arrived = (wide(other.share) for other in received.get(one.child, ()))
+    if not all(np.isfinite(share).all() for share in arrived):
+        return None
+    return tuple(int(i) for i in bad[0])
+
+
+def _derivative(left: float, right: float) -> Fact:
+    sides: Sequence[float] = [side for side in (left, right) if np.isfinite(side)]
+    if len(sides) == 2 and abs(right - left) > _CLOSE * max(abs(left), abs(right)):
+        return fact("between_sides", low=min(sides), high=max(sides))
+    side = None if len(sides) == 2 else "left" if np.isfinite(left) else "right"
+    return fact("derivative_is", value=sides[0], side=side)
+
+
+def _is_between(value: float, sides: tuple[float, float]) -> bool:
+    finite = [side for side in sides if np.isfinite(side)]
+    if not finite:
+        return False
+    room = _CLOSE * max(map(abs, finite))
+    return bool(min(finite) - room <= value <= max(finite) + room)
+
+
+def _number(value: complex) -> float | complex:
+    number = complex(value)
+    return number if number.imag else number.real

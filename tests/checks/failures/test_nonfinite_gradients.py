@@ -1,0 +1,106 @@
+"""Gradients that are NaN or infinite in both engines."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from gradcheck.checks.result import CaseResult, Comparison
+from gradcheck.language.claim_kind import ClaimKind
+from gradcheck.reports.phrases import say
+from gradcheck.testing import check_function
+from gradcheck.testing.check_failure import CheckFailed
+from tests.checks.conftest import Check
+
+ROOT = 'inputs: {x: [4, 0]}\ngraph: {y: "where(x > 0, sqrt(x), 0)", z: y.sum()}\n'
+
+
+def gradient_of(found: CaseResult, tensor: str = "x") -> Comparison:
+    (c,) = [c for c in found.comparisons if c.what is ClaimKind.GRADIENT and c.tensor == tensor]
+    return c
+
+
+def formula_of(found: CaseResult) -> Comparison:
+    return next(c for c in found.comparisons if c.what is ClaimKind.FORMULA and c.trial is None)
+
+
+@pytest.mark.parametrize(
+    ("case", "told"),
+    [
+        (
+            ROOT,
+            "nan at [1], where x is 0 and the derivative from the left is 0; it arises in the gradient of sqrt at y, "
+            "of 0; write y: where(x > 0, sqrt(where(x > 0, x, 1)), 0)",
+        ),
+        (
+            ROOT.replace("0]", "-1]"),
+            "nan at [1], where x is -1 and the derivative is 0; it arises in the gradient of sqrt at y, of -1; "
+            "write y: where(x > 0, sqrt(where(x > 0, x, 1)), 0)",
+        ),
+        (
+            'inputs: {t: [2, 0]}\ngraph: {k: "where(t == 0, 1, sin(t) / t)", z: k.sum()}',
+            "nan at [1], where t is 0 and the derivative is 0; it arises in the gradient of div at k, of 0; "
+            "write k: where(t == 0, 1, sin(t) / where(t == 0, 1, t))",
+        ),
+        (
+            "inputs: {x: [0, 0]}\ngraph: {z: (x * x).sum().sqrt()}",
+            "nan at [0], where x is 0 and every number from -1 to 1 is a subgradient; "
+            "it arises in the gradient of sqrt at z, of 0",
+        ),
+    ],
+)
+def test_the_reference_is_wrong_where_the_derivative_is_finite(check: Check, case: str, told: str) -> None:
+    found = check(case)
+    assert found.status == "passed"
+    assert found.wrong_references == ("torch",)
+    assert found.case is not None
+    verdict = gradient_of(found, next(iter(found.case.inputs))).verdict
+    assert verdict is not None
+    assert say(verdict["what"]) == told
+
+
+@pytest.mark.parametrize(
+    ("case", "told"),
+    [
+        (
+            "inputs: {x: [0, 2]}\ngraph: {z: (x ** 0.5).sum()}",
+            "inf at [0], where x is 0; it arises in the gradient of pow at z, of 0",
+        ),
+        (
+            "inputs: {x: [0, 2]}\ngraph: {z: (x * log(x)).sum()}",
+            "nan at [0], where x is 0; it arises in the gradient of mul at z, of 0",
+        ),
+    ],
+)
+def test_where_there_is_no_derivative_a_note_says_where_it_arises(check: Check, case: str, told: str) -> None:
+    found = check(case)
+    assert found.wrong_references == ()
+    assert [say(note) for note in gradient_of(found).notes if note.kind == "nonfinite_gradient"] == [told]
+
+
+def test_a_formula_that_is_nan_at_the_numbers_of_the_file_fails(check: Check) -> None:
+    found = check(ROOT + 'formulas: {x: "where(x > 0, 0.5 / sqrt(x), 0 / x)"}')
+    c = formula_of(found)
+    assert (found.status, c.status, c.worst_index, c.want) == ("failed", "failed", (1,), 0.0)
+    assert math.isnan(c.got or 0.0)
+    assert c.diagnoses == ()
+
+
+@pytest.mark.parametrize(("value", "status"), [("0", "passed"), ("1", "failed")])
+def test_a_formula_is_held_to_the_derivative_where_torch_has_none(check: Check, value: str, status: str) -> None:
+    found = check(ROOT + f'formulas: {{x: "where(x > 0, 0.5 / sqrt(where(x > 0, x, 1)), {value})"}}\ngeneralize: false')
+    assert formula_of(found).status == status
+
+
+def test_code_that_is_nan_as_torch_is_fails() -> None:
+    torch = pytest.importorskip("torch")
+    given = torch.tensor([4.0, -1.0], dtype=torch.float64)
+    with pytest.raises(CheckFailed, match="where x is -1 and the derivative is 0"):
+        check_function(
+            lambda x: torch.where(x > 0, x.sqrt(), torch.zeros_like(x)), x=given, spec="where(x > 0, sqrt(x), 0)"
+        )
+
+
+def test_nothing_is_asked_where_no_oracle_may_be(check: Check) -> None:
+    assert check(ROOT, oracle="none").wrong_references == ()
