@@ -7,11 +7,13 @@ derivative before. Cases that pass cost nothing; the work on failures is bounded
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import lookup
 from gradcheck.checks.claims.formulas import formula_allowance
@@ -38,9 +40,10 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NUMPY
 from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.trial_draws import mentions_inner_gradient
+from gradcheck.oracles.numeric.directional_derivative import HIGH_PRECISION_ELEMENTS
 from gradcheck.oracles.numeric.finite_differences import Estimate
 from gradcheck.oracles.numeric.numeric_gradient import NumericGradient, numeric_gradient
-from gradcheck.oracles.numeric.objective import OpObjective, WideHost
+from gradcheck.oracles.numeric.objective import OpObjective, WideHost, precise_value
 from gradcheck.oracles.numeric.work_budget import WorkBudget
 
 #: The most failures of a point, and elements of a failure, that are checked: the worst ones, or more at kinks.
@@ -51,6 +54,9 @@ WORK, ALL_WORK, _POINTS = 1_000_000_000, 3_000_000_000, 4
 
 #: A reference error is the known one if its relative error is at most so many times as large.
 _AS_MUCH = 2.0
+
+#: Values that differ by less than this part of the largest may be inexact, not wrong.
+_INEXACT = 1e-7
 
 #: The part of the largest allowance that is granted where nothing is measured.
 _PART = 0.25
@@ -100,17 +106,15 @@ class _BlameAssignment:
         if disagreement is None:
             return c
         if c.what.is_about_value:
-            return disagreement.with_verdict(list(self._other_answers(disagreement)), disagreement.allowance())
+            return self._value_with_verdict(disagreement)
         if not c.what.is_about_gradient and c.operation is None:
             return c
         slack = self._slack(disagreement)
         disagreement = disagreement.without_explained(slack)
         oracle = self._oracle(c)
-        estimate = self._partials(
-            oracle, disagreement.indices[: 1 if self._is_known_wrong(disagreement) else MAX_ELEMENTS]
-        )
+        estimate = self._partials(oracle, disagreement, 1 if self._is_known_wrong(disagreement) else MAX_ELEMENTS)
         if estimate is not None and np.any(estimate.kinked):
-            estimate = self._partials(oracle, disagreement.indices[:MAX_KINKED_ELEMENTS])
+            estimate = self._partials(oracle, disagreement, MAX_KINKED_ELEMENTS)
         if estimate is not None:
             all_seen = len(estimate.value) >= len(disagreement.indices)
             disagreement = replace(disagreement, indices=disagreement.indices[: len(estimate.value)])
@@ -129,6 +133,30 @@ class _BlameAssignment:
         checked = self._check_reference(disagreement, compared, oracle) if oracle is not None else compared
         is_of_graph = checked.status == "failed" and c.operation is None
         return self._check_reference_ops(checked, slack) if is_of_graph else checked
+
+    def _value_with_verdict(self, disagreement: Disagreement) -> Comparison:
+        """Return a value with its verdict; an inexact reference is excused."""
+        c, reference = disagreement.comparison, self.context.engines.reference.name
+        precise = [replace(one, independent=True) for one in self._precise_answers(disagreement)]
+        others = [*self._other_answers(disagreement), *precise]
+        compared = disagreement.with_verdict(others, disagreement.allowance())
+        if not precise or compared.verdict is None or not is_found_wrong(compared.verdict, reference):
+            return compared
+        verdict = fact("reference_wrong", reference=reference, what=compared.verdict)
+        return replace(c, status="passed", verdict=verdict)
+
+    def _precise_answers(self, disagreement: Disagreement) -> Iterator[Answer]:
+        """Yield the value in high precision, if both are close.
+
+        Forwards are the core's own, so that it tells about roundings only."""
+        c = disagreement.comparison
+        values = self.point.want.states[c.step].values if c.step < len(self.point.want.states) else {}
+        one, other = (answer.values for answer in disagreement.answers())
+        is_close = np.abs(one - other).max() <= _INEXACT * max(map(largest_finite, values.values()), default=0.0)
+        if is_close and sum(np.size(value) for value in values.values()) <= HIGH_PRECISION_ELEMENTS:
+            with suppress(*COMPUTATION_ERRORS):
+                value = precise_value(double_precision_problem(self.point.problem), c.tensor, c.step)
+                yield from disagreement.answer("high precision", value)
 
     def _check_reference_ops(self, c: Comparison, slack: np.ndarray | None) -> Comparison:
         """Pass a comparison if ops that the reference has wrong explain it."""
@@ -191,11 +219,13 @@ class _BlameAssignment:
         except COMPUTATION_ERRORS:  # only other engines can evaluate the graph
             return None
 
-    def _partials(self, oracle: NumericGradient | None, indices: np.ndarray) -> Estimate | None:
+    def _partials(self, oracle: NumericGradient | None, disagreement: Disagreement, most: int) -> Estimate | None:
         if oracle is None:
             return None
+        some = replace(disagreement, indices=disagreement.indices[:most])
+        one, other = (answer.values for answer in some.answers())
         try:
-            return oracle.partials([int(index) for index in indices], WorkBudget(WORK, within=self._budget))
+            return oracle.deciding_partials(some.indices.tolist(), one, other, WorkBudget(WORK, within=self._budget))
         except COMPUTATION_ERRORS:
             return None
 

@@ -33,7 +33,9 @@ def oracle_confirms(oracle: NumericGradient, c: Comparison) -> bool:
             if status != "undecided" or not disputed.size:
                 return status in ("passed", "not_differentiable")
             disputed = _sample(disputed, wide(claimed).ravel(), 0.0 if other is None else wide(other).ravel())
-        estimate = oracle.partials(disputed.tolist())
+        against = np.zeros(claimed.shape) if other is None else wide(other)
+        both = (wide(claimed).ravel()[disputed], against.ravel()[disputed])
+        estimate = oracle.deciding_partials(disputed.tolist(), *both)
     except COMPUTATION_ERRORS:
         return False
     mine, allowed = wide(claimed).ravel()[disputed], room.ravel()[disputed]

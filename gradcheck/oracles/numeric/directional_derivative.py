@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.language.random_streams import stream
 from gradcheck.oracles.numeric.finite_differences import LEVELS, Method, ShiftedTerms, Slope, one_sided_slopes, slope
+from gradcheck.oracles.numeric.high_precision import Real, extrapolated_side, further_digits, reals, supported
 from gradcheck.oracles.numeric.objective import Objective
 from gradcheck.oracles.numeric.perturbed_array import ForwardPass
 
@@ -38,6 +40,8 @@ _FIRST, _FLOOR = 2.0**-3, 2.0**-10
 _TINY, _VAGUE = 2.0**-6, 2.0**-33
 #: The most work of an evaluation in long double, which has no fast matrix products.
 LONG_DOUBLE_WORK = 4_000_000
+#: The most elements of all results in high precision, and the relative difference of equal sides.
+HIGH_PRECISION_ELEMENTS, _SAME = 1_000, 1e-15
 #: How much slower complex and long double arithmetic are than float64's.
 _SLOWDOWN = 4
 
@@ -103,11 +107,43 @@ class DirectionalDerivative:
             found = wider if not wider.kinked and wider.error < found.error else found
         return self._with_neighbours(found, moved_by, size) if found.kinked else found
 
+    def precise(self, direction: np.ndarray) -> Slope:
+        """Return the slope in high precision. Raises Unsupported at a kink."""
+        left, right = self.precise_sides(direction)
+        if not abs(right - left) <= _SAME * max(abs(left), abs(right)):
+            raise Unsupported("a kink, or no finite number")
+        return Slope(0.5 * (left + right), EPSILON * abs(right))
+
     def one_sided(self, direction: np.ndarray) -> tuple[float, float]:
         """Return the derivatives from both sides, NaN where there is none."""
-        share = self._terms_along(self._in_precision(direction))
-        first = _FIRST * _size_along(self.objective.point, direction)
-        return one_sided_slopes(share, first, self._at_rest_in_long_double.unit)
+        try:
+            return self.precise_sides(direction)
+        except Unsupported:
+            if not np.isfinite(self._at_rest.terms).all():
+                return np.nan, np.nan
+            share = self._terms_along(self._in_precision(direction))
+            first = _FIRST * _size_along(self.objective.point, direction)
+            return one_sided_slopes(share, first, self._at_rest_in_long_double.unit)
+
+    def precise_sides(self, direction: np.ndarray) -> tuple[float, float]:
+        """Return the derivatives from both sides in high precision, or NaN.
+
+        Raises Unsupported for complex or large tensors, and for ops that cannot be computed so."""
+        point = self.objective.point
+        if point.dtype.kind == "c" or self._at_rest.forward.work.elements > HIGH_PRECISION_ELEMENTS:
+            raise Unsupported("too large for high precision, or complex")
+        size, here = _size_along(point, direction), reals(point)
+        forward = ForwardPass(at_rest=True, high_precision=True)
+
+        def difference(t: float) -> Any:
+            moved = np.asanyarray(here + reals(t * direction))
+            there = self.objective.terms(moved, ForwardPass(high_precision=True, detached=forward.detached))
+            return np.sum(there - rest) / t if rest.size else Real(0.0)
+
+        beside = float(np.log10(max(largest_finite(self._at_rest.terms) / size, 1.0)))
+        with supported(), further_digits(beside):
+            rest = self.objective.terms(here, forward)
+            return extrapolated_side(difference, -size), extrapolated_side(difference, size)
 
     def _in_precision(self, direction: np.ndarray) -> np.ndarray:
         point = self._at_rest_in_long_double.point

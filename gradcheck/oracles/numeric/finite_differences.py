@@ -40,7 +40,7 @@ _MARGIN = 4.0
 #: The powers of the first error terms of differences: central, from the left, from the right.
 _KINDS = np.array([2, 1, 1])
 
-Method = Literal["complex step", "differences"]
+Method = Literal["complex step", "differences", "high precision"]
 #: `share(t)`: the terms of the sum with the tensor moved by `t` times the direction, and the actual step.
 ShiftedTerms = Callable[[float], tuple[np.ndarray, float]]
 

@@ -20,6 +20,7 @@ from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import Problem, split_name, tensor_value, with_tensor_value
+from gradcheck.oracles.numeric.high_precision import floats, reals, supported
 from gradcheck.oracles.numeric.perturbed_array import ForwardPass, Perturbed, apply_to_pair
 
 
@@ -103,6 +104,10 @@ class TensorObjective:
         self._affected = _entries_below(self.problem, split_name(self.tensor)[0])
 
     def terms(self, moved: np.ndarray, forward: ForwardPass) -> np.ndarray:
+        if forward.high_precision:
+            shift = moved - reals(self.point)
+            values = _precise_values(self.problem, self.backward.leaves, forward, self.tensor, shift)
+            return _weighted((tensor_value(values, root), seed) for root, seed in self.backward.seeds.items())
         values = self._copied()
         entry, indices = split_name(self.tensor)
         values[entry] = with_tensor_value(values[entry], indices, Perturbed(moved, forward))
@@ -142,6 +147,41 @@ class OpObjective:
         return _weighted((output, seed) for output, seed in pairs if seed is not None)
 
 
+def precise_value(problem: Problem, tensor: str, step: int) -> np.ndarray:
+    """Return a tensor's value, rounded once. Raises GradcheckError."""
+    leaves: dict[str, np.ndarray] = {**problem.inputs, **problem.constants}
+    for changed in problem.forwards[: step + 1]:
+        leaves |= changed
+    forward = ForwardPass(at_rest=True, high_precision=True)
+    with supported():
+        found = tensor_value(_precise_values(problem, leaves, forward), tensor)
+    if type(found) is not Perturbed or found.data.dtype.kind != "O":
+        raise Unsupported(f"{tensor} has no value in high precision")
+    return floats(found.data)
+
+
+def _precise_values(
+    problem: Problem, leaves: Mapping[str, np.ndarray], forward: ForwardPass, tensor: str = "", shift: Any = 0
+) -> dict[str, Any]:
+    """Return all values in high precision, one tensor shifted."""
+    values: dict[str, Any] = dict(problem.sizes)
+    values |= {name: Perturbed(reals(a), forward) if a.dtype.kind == "f" else a for name, a in leaves.items()}
+    entry, indices = split_name(tensor)
+
+    def move() -> None:
+        part = tensor_value(values, tensor)
+        data = np.asanyarray((part.data if type(part) is Perturbed else part) + shift)
+        values[entry] = with_tensor_value(values[entry], indices, Perturbed(data, forward))
+
+    if entry in values:
+        move()
+    for name, claim in problem.case.graph.items():
+        values[name] = evaluate(claim.expr, values, WideHost(forward))
+        if name == entry:
+            move()
+    return values
+
+
 def _weighted(roots: Iterable[tuple[Any, np.ndarray | None]]) -> np.ndarray:
     """Return the moved roots, each times its incoming gradient, in one array.
 
@@ -151,7 +191,7 @@ def _weighted(roots: Iterable[tuple[Any, np.ndarray | None]]) -> np.ndarray:
     terms = [np.zeros(0)]
     for root, seed in roots:
         if type(root) is Perturbed:
-            if root.data.dtype.kind not in "fc":
+            if root.data.dtype.kind not in "fcO":
                 raise Unsupported(f"a root of {root.data.dtype}")
             try:
                 terms.append(np.ravel(root.data * (1.0 if seed is None else wide(seed).conj())))

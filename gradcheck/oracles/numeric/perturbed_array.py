@@ -17,6 +17,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 from gradcheck.errors import Unsupported
+from gradcheck.oracles.numeric.high_precision import apply_op
 from gradcheck.oracles.numeric.work_budget import Work
 
 #: The bytes of a real or an imaginary part of most numbers.
@@ -34,6 +35,7 @@ class ForwardPass:
     # in a complex step every number stands for a real one, and ops must be analytic
 
     complex_step: bool = False
+    high_precision: bool = False
     at_rest: bool = False
     #: The detached values, in order: the pass at rest fills the list, other passes read it.
     detached: list[np.ndarray] = field(default_factory=list)
@@ -71,7 +73,7 @@ class Perturbed(Operators):
     def dtype(self) -> np.dtype:
         """The dtype that others see; long double is float64 to them."""
         dtype = self.data.dtype
-        if self.forward.complex_step and dtype.kind == "c":
+        if (self.forward.complex_step and dtype.kind == "c") or dtype.kind == "O":
             return _FLOAT64
         if dtype.itemsize > (16 if dtype.kind == "c" else 8):
             return _COMPLEX if dtype.kind == "c" else _FLOAT64
@@ -110,7 +112,8 @@ class Perturbed(Operators):
             raise Unsupported(f"{op.name} draws numbers")
         if forward.complex_step and not op.analytic:
             raise Unsupported(f"{op.name} is not analytic")
-        made = op.compute(_plain(op, args, forward.complex_step))
+        plain = _plain(op, args, forward.complex_step)
+        made = apply_op(op, plain) if forward.high_precision else op.compute(plain)
         if forward.at_rest:
             forward.count(op, args, made)
         if isinstance(made, tuple):

@@ -28,7 +28,7 @@ def test_a_wrong_rule_makes_core_stand_alone(check: Check, with_rules: WithRules
     wrong = failed(check(CHAIN))
     assert {c.what for c in wrong} == {"gradient", "node"}
     for comparison in wrong:
-        assert say(comparison.verdict).startswith("core is wrong: torch and complex step agree to ")
+        assert say(comparison.verdict).startswith("core is wrong: torch and high precision agree to ")
 
 
 def test_a_relative_error_of_1e_9_in_a_well_conditioned_chain_fails(check: Check, with_rules: WithRules) -> None:
