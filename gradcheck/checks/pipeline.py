@@ -23,6 +23,7 @@ from gradcheck.checks.claims import (
     stated_claims,
     trials,
     undefined_formulas,
+    uninformative_gradients,
 )
 from gradcheck.checks.claims.outcomes import unexpected_errors
 from gradcheck.checks.context import Context
@@ -68,6 +69,7 @@ STAGES: tuple[Stage, ...] = (
     undefined_formulas,
     certificates,
     combinations,
+    uninformative_gradients,
     numeric_gradients,
     jvps,
     second_order,

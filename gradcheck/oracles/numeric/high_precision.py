@@ -1,9 +1,9 @@
 """Forwards in 120 decimal digits, on NumPy arrays of mpmath numbers.
 
 Differences with a step of 2**-83 are then exact to twenty digits and more, owe nothing to a gradient rule and see one
-side at a time. Forwards are plain NumPy, which calls methods of objects (`x.exp()`) for its functions; what NumPy or SciPy
-compute by compiled code is replaced by its definition. Johansson, "mpmath: a Python library for arbitrary-precision
-floating-point arithmetic".
+side at a time. Forwards are plain NumPy, which calls methods of objects (`x.exp()`) for its functions; what NumPy or
+SciPy compute by compiled code is replaced by its definition. Johansson, "mpmath: a Python library for
+arbitrary-precision floating-point arithmetic".
 """
 
 from __future__ import annotations

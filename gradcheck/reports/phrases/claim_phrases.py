@@ -42,6 +42,15 @@ def _library_warning(found: Fact) -> str:
     return f"{found['by']} warns: {truncate(first, 160)}"
 
 
+def _gradient_is_zero(found: Fact) -> str:
+    advice = f"; {_randomly(found['write'])} asks about others" if found["write"] else ""
+    return f"its gradient is 0 for all incoming gradients of this case{advice}"
+
+
+def _randomly(tensor: str) -> str:
+    return f"backward: {{{tensor}: randn_like({tensor})}}"
+
+
 add_phrases(
     {
         # Differences of arrays, and agreement
@@ -63,6 +72,8 @@ add_phrases(
         "reference_rounds": "{reference} is off by {off:gap} by its own rounding, beside much larger elements: {what}",
         "right_in_double_precision": "right in double precision; in {dtype} its steps overflow, or lose their digits",
         "off_by_rounding": "off by {by:gap} by rounding alone, and proved: {who:if {who}|the formula} rounds so much",
+        "gradient_is_zero": _gradient_is_zero,
+        "incoming_is_one": lambda f: f"only for grad({f['tensor']}) = 1; {_randomly(f['tensor'])} asks about any",
         "torch_approximates": "torch approximates {op} where {where}, by up to {by:gap}",
         "too_ill_conditioned": "too ill-conditioned to be decided: rounding alone may move it {extent:finite by "
         "{extent:gap}|anywhere} at this point",

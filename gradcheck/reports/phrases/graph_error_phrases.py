@@ -124,7 +124,7 @@ def _root_of_many(found: Fact) -> str:
     name = roots[0][0] if roots else "z"
     return (
         f"{_step(found)}{listed_roots}, and a backward pass without an incoming gradient begins at one number; "
-        f"write loss: {name}.sum(), or backward: {{{name}: ones_like({name})}}"
+        f"write loss: {name}.sum(), or backward: {{{name}: randn_like({name})}}"
     )
 
 

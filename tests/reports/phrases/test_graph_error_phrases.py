@@ -71,7 +71,7 @@ PRODUCT = "y: A of shape [2, 3] and B of shape [4, 5] cannot be multiplied: 3 co
         (
             fact("root_of_many", roots=(("y", (2,)),), step=1, steps=1),
             "y has shape [2], and a backward pass without an incoming gradient begins at one number; write "
-            "loss: y.sum(), or backward: {y: ones_like(y)}",
+            "loss: y.sum(), or backward: {y: randn_like(y)}",
         ),
         (
             fact("root_of_none", roots=("y",), step=2, steps=2),

@@ -1,0 +1,74 @@
+"""Note formulas that say little, as a case allows few gradients.
+
+Under `y.sum()` the gradient of a softmax or a layer norm is 0, and every tensor's incoming gradient is 1: formulas that
+are wrong for others pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import largest_finite, wide
+from gradcheck.checks.context import Context
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.result import Comparison
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Case, Claim
+from gradcheck.language.claim_kind import ClaimKind
+from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.traverse import free_names, gradient_names
+
+#: A gradient of at most this part of the largest one at its point is 0.
+_NOTHING = 1e-12
+
+
+def applies(context: Context) -> bool:
+    """Return whether a formula holds at several points."""
+    return bool(context.case.formulas) and bool(context.points.trials) and context.points.own.is_complete
+
+
+def check(context: Context) -> Iterable[Comparison]:
+    """Add the notes to formulas that passed."""
+    points = [p for p in (context.points.own, *context.points.trials) if p.is_complete]
+    for name, listed in context.case.formulas.items():
+        for claim in listed:
+            notes = tuple(_notes(context.case, points, name, claim))
+
+            def is_of_claim(c: Comparison, name: str = name, claim: Claim = claim) -> bool:
+                is_right = c.what is ClaimKind.FORMULA and c.status == "passed" and c.trial is None
+                return is_right and (c.tensor, c.formula) == (name, claim.text)
+
+            context.amend(is_of_claim, lambda c, notes=notes: c.with_notes(*notes))  # type: ignore[misc]
+    return ()
+
+
+def _notes(case: Case, points: list[Point], name: str, claim: Claim) -> Iterator[Fact]:
+    summed = _summed_entry(case)
+    if gradient_names(claim.expr) and all(_is_nothing(point, name) for point in points):
+        yield fact("gradient_is_zero", tensor=name, write=summed)
+    elif summed and summed in gradient_names(claim.expr) and all(_is_one(point, summed) for point in points):
+        yield fact("incoming_is_one", tensor=summed)
+
+
+def _summed_entry(case: Case) -> str:
+    """Return `y` if the case begins at `loss: y.sum()`, else ""."""
+    (root, *others) = case.steps[-1].roots or ("",)
+    claim = case.graph.get(root)
+    if others or claim is None:
+        return ""
+    (entry, *rest) = free_names(claim.expr) or ("",)
+    return entry if not rest and entry in case.graph and claim.expr == parse(f"{entry}.sum()") else ""
+
+
+def _is_nothing(point: Point, name: str) -> bool:
+    gradients = point.want.states[point.last_step].gradients
+    own = gradients.get(name)
+    sizes = [largest_finite(wide(array)) for array in gradients.values() if array is not None]
+    return own is not None and bool(own.size) and largest_finite(wide(own)) <= _NOTHING * max(sizes, default=0.0)
+
+
+def _is_one(point: Point, name: str) -> bool:
+    gradient = point.want.states[point.last_step].gradients.get(name)
+    return gradient is not None and bool(np.all(gradient == 1))

@@ -1,0 +1,43 @@
+"""Formulas that pass because their case allows too few gradients."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcheck.reports.phrases import say
+from tests.checks.conftest import Check
+
+HEAD = "dims: {n: 4, k: 3}\ninputs: {z: 'randn(n, k)'}\n"
+SUMMED = "graph: {p: 'softmax(z, dim=1)', loss: p.sum()}\n"
+SQUARED = "graph: {p: z * z, loss: p.sum()}\n"
+KINDS = ("gradient_is_zero", "incoming_is_one")
+
+
+@pytest.mark.parametrize(
+    ("graph", "formula", "told"),
+    [
+        (
+            SUMMED,
+            "p * (grad(p) - 1)",
+            [
+                "its gradient is 0 for all incoming gradients of this case; "
+                "backward: {p: randn_like(p)} asks about others"
+            ],
+        ),
+        (SQUARED, "2 * z * grad(p) ** 2", ["only for grad(p) = 1; backward: {p: randn_like(p)} asks about any"]),
+        (SQUARED, "2 * z", []),
+        ("graph: {p: z * z}\nbackward: {p: 'randn(n, k)'}\n", "2 * z * grad(p)", []),
+        ("graph: {p: z * z, loss: (p * p).sum()}\n", "2 * z * grad(p)", []),
+        ("graph: {p: z * 0, loss: p.sum()}\n", "zeros(n, k)", []),
+    ],
+)  # fmt: skip
+def test_it_is_noted(check: Check, graph: str, formula: str, told: list[str]) -> None:
+    found = check(f"{HEAD}{graph}formulas: {{z: '{formula}'}}")
+    assert found.status == "passed"
+    notes = dict.fromkeys(note for c in found.comparisons for note in c.notes if note.kind in KINDS)
+    assert [say(note) for note in notes] == told
+
+
+def test_a_wrong_formula_needs_no_note(check: Check) -> None:
+    found = check(f"{HEAD}{SQUARED}formulas: {{z: 3 * z * grad(p)}}")
+    assert not any(note.kind in KINDS for c in found.comparisons for note in c.notes)
