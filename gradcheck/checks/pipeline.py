@@ -40,6 +40,7 @@ from gradcheck.errors import InvalidCase
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
 from gradcheck.language.claim_kind import ClaimKind
+from gradcheck.language.likely_slips import likely_slips
 from gradcheck.language.sampling import draw
 from gradcheck.language.trial_draws import without_trials
 
@@ -206,6 +207,7 @@ def verdict(context: Context, case: Case, seconds: float, code: ImplementationRe
         "seconds": seconds,
         "stage_seconds": dict(context.stage_seconds),
         "output": output,
+        "warnings": tuple(dict.fromkeys(likely_slips(case))),
     }
     return case_result(case, context.options, status, **found)
 

@@ -281,7 +281,7 @@ class CaseResult(NotebookRepr):
     smallest: Reproduction | None = None
     power: MutationScore | None = None  # with `--power`
     output: Mapping[str, str] = field(default_factory=dict)  # printed text, by engine
-    warnings: tuple[Fact, ...] = ()  # warnings of libraries, each once
+    warnings: tuple[Fact, ...] = ()  # of libraries, and likely slips in the graph, each once
     known: Fact | None = None  # why a baseline or `xfail` changed the status
     drift: tuple[Fact, ...] = ()  # claims that agree less than in the baseline
     conventions: tuple[tuple[str, tuple[Fact, ...]], ...] = ()  # conventions, by engine

@@ -34,7 +34,7 @@ def check_isolated(
     recorder = WarningRecorder([])
     with capture_warnings(recorder):
         found = _check_within_limits(case, options, engines, further or {})
-    return replace(found, warnings=tuple(recorder.warnings)) if recorder.warnings else found
+    return replace(found, warnings=(*found.warnings, *recorder.warnings)) if recorder.warnings else found
 
 
 def _check_within_limits(

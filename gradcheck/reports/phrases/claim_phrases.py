@@ -72,6 +72,8 @@ add_phrases(
         "reference_rounds": "{reference} is off by {off:gap} by its own rounding, beside much larger elements: {what}",
         "right_in_double_precision": "right in double precision; in {dtype} its steps overflow, or lose their digits",
         "off_by_rounding": "off by {by:gap} by rounding alone, and proved: {who:if {who}|the formula} rounds so much",
+        "takes_no_probabilities": "{entry}: {name:if {name}|its argument} holds probabilities, and {op} takes {takes}",
+        "mean_of_a_mean": "{entry} is the mean of a mean, which is one number",
         "gradient_is_zero": _gradient_is_zero,
         "incoming_is_one": lambda f: f"only for grad({f['tensor']}) = 1; {_randomly(f['tensor'])} asks about any",
         "torch_approximates": "torch approximates {op} where {where}, by up to {by:gap}",
