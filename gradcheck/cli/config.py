@@ -189,8 +189,23 @@ def _find_settings_file(start: Path) -> _SettingsFile | None:
             if os.path.isfile(parent / name):
                 file = _SettingsFile(parent / name)
                 if file.section is not None:
+                    _refuse_other_users(file.path, folder)
                     return file
     return None
+
+
+def _refuse_other_users(file: Path, folder: Path) -> None:
+    """Raise UsageError for a file that neither this user nor the folder's put here.
+
+    Anybody can write to `/tmp`, above the folders of others.
+    """
+    if hasattr(os, "geteuid") and not _owners(file) <= {0, os.geteuid(), *_owners(folder)}:
+        message = f"'{file}' belongs to another user, and could run their code"
+        raise UsageError(message, hint="--isolated reads no configuration")
+
+
+def _owners(path: Path) -> set[int]:
+    return {path.stat().st_uid, path.lstat().st_uid}
 
 
 def _is_path(value: Any) -> bool:

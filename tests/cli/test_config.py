@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from gradcheck.checks.isolation.time_limit import deadline
+from gradcheck.cli import config
 from gradcheck.cli.config import load_configuration, option_keys
 from gradcheck.errors import UsageError
 
@@ -326,3 +328,28 @@ def test_the_command_that_reproduces_an_isolated_run_is_isolated(
     assert "::a wrong derivation' --seed 0 --isolated\n" in gradcheck("run", "-q", "--isolated").out
     monkeypatch.setenv("GRADCHECK_ISOLATED", "1")
     assert "::a wrong derivation' --seed 0 --isolated\n" in gradcheck("run", "-q").out
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
+@pytest.mark.parametrize("sub", [".", "mine"])
+def test_a_file_of_another_user_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch, sub: str) -> None:
+    """As in `/tmp`, where anybody can put one, for all who work there or below."""
+    write(folder, '[tool.gradcheck]\nengine = "evil.py:X"\n')
+    (folder / "mine").mkdir(exist_ok=True)
+    monkeypatch.chdir(folder / sub)
+    others = {folder / "pyproject.toml": {4711}}
+    monkeypatch.setattr(config, "_owners", lambda path: others.get(path, {0}))
+    with pytest.raises(UsageError, match=r"pyproject.toml' belongs to another user.*--isolated"):
+        read_config()
+    assert load_configuration(isolated=True).settings == {}
+    write(folder, "[tool.ruff]\n")
+    assert read_config() == {}
+    write(folder, "[tool.gradcheck]\nseed = 7\n")
+    others[folder / sub] = {4711}  # a project of theirs
+    assert read_config() == {"seed": 7}
+
+
+def test_the_owners_are_those_of_a_link_and_of_its_file(folder: Path) -> None:
+    write(folder, "")
+    (folder / "link").symlink_to("pyproject.toml")
+    assert config._owners(folder / "link") == {os.stat(folder).st_uid}
