@@ -92,6 +92,13 @@ def test_the_action_is_composite_and_no_input_is_part_of_a_script() -> None:
     assert told == {f"${{{{ inputs.{name} }}}}" for name in action["inputs"]}
 
 
+def test_the_action_runs_no_module_of_the_repository(repository: Path) -> None:
+    (repository / "pip.py").write_text("open('ran', 'w')")
+    for step in steps()[:-1]:
+        ran("bash", "-c", step["run"], GITHUB_ACTION_PATH=str(repository / "nothing"))
+    assert not (repository / "ran").exists()
+
+
 def test_the_action_checks_and_writes_what_is_asked(repository: Path) -> None:
     script = steps()[-1]["run"]
     code, text = ran("bash", "-eo", "pipefail", "-c", script, PATHS="", ARGUMENTS="", SARIF="")
