@@ -16,7 +16,7 @@ from gradcheck.cli.output import write_stderr
 from gradcheck.errors import UsageError
 from gradcheck.forks import report_from_here
 from gradcheck.language.case import STDIN
-from gradcheck.language.loader.case_files import SUFFIXES, split_id
+from gradcheck.language.loader.case_files import SUFFIXES, folders_below, split_id
 from gradcheck.reports.safe_text import count
 
 #: Seconds between two checks of the files, and after a change, for editors that write in several steps.
@@ -93,9 +93,9 @@ def file_states(paths: Sequence[str], code: Sequence[str]) -> FileStates:
 
 
 def _files_below(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
-    for here, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith((".", "__"))]
-        yield from (os.path.join(here, file) for file in sorted(files) if file.lower().endswith(suffixes))
+    for here, files in folders_below(folder):
+        names = [] if isinstance(files, OSError) else sorted(files)
+        yield from (os.path.join(here, file) for file in names if file.lower().endswith(suffixes))
 
 
 def _record_state(file: str, found: FileStates) -> None:

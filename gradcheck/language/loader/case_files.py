@@ -116,20 +116,46 @@ def _ambiguous(file: str) -> InvalidCase:
 def _below(directory: str) -> Iterator[Target | InvalidCase]:
     """Yield the case files below a folder by path; first unreadable folders."""
     found: list[str] = []
-    errors: list[InvalidCase] = []
-
-    def note(error: OSError) -> None:
-        errors.append(unreadable(PurePath(error.filename).as_posix(), error))
-
-    for folder, folders, files in os.walk(directory, onerror=note):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+    for folder, files in folders_below(directory):
+        if isinstance(files, OSError):
+            yield unreadable(PurePath(folder).as_posix(), files)
+            continue
         prefix = _path_in_ids(folder) + "/"
         prefix = {"./": "", "//": "/"}.get(prefix, prefix)
         cases = (prefix + file for file in files if file.lower().endswith(SUFFIXES))
         found += [f"./{file}" if file.startswith("-") else file for file in cases]
-    yield from errors
     for file in sorted(found, key=lambda file: file.split("/")):
         yield _ambiguous(file) if _SEPARATOR in file else Target(file)
+
+
+def folders_below(directory: str) -> Iterator[tuple[str, list[str] | OSError]]:
+    """Yield a folder and all below, each with the names of its files.
+
+    An unreadable folder has its error. Hidden ones are left out, and links to folders are not followed. `os.walk` is
+    recursive before Python 3.12: a deep folder ends it.
+    """
+    waiting = [directory]
+    while waiting:
+        folder = waiting.pop()
+        files: list[str] = []
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if not _is_folder(entry):
+                        files.append(entry.name)
+                    elif not entry.name.startswith(".") and not entry.is_symlink():
+                        waiting.append(entry.path)
+        except OSError as error:
+            yield folder, error
+        else:
+            yield folder, files
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link in a circle
+        return False
 
 
 def read(file: str, limits: Limits) -> bytes:

@@ -235,3 +235,20 @@ def test_two_dots_after_a_link_lead_where_the_system_goes(tmp_path: Path, monkey
     for folder in (tmp_path, tmp_path / "other"):
         (folder / "f.yaml").write_text(VALID)
     assert ids("f.yaml", "link/../f.yaml") == ["f.yaml::f", "link/../f.yaml::f"]
+
+
+def test_a_folder_as_deep_as_a_path_can_be_long(tmp_path: Path) -> None:
+    """Folders that are made by hand are deeper than Python may recurse, and deeper than a path can name."""
+    (tmp_path / "good.yaml").write_text(VALID)
+    opened = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(2_100):
+        os.mkdir("d", dir_fd=opened)
+        outer, opened = opened, os.open("d", os.O_RDONLY, dir_fd=opened)
+        os.close(outer)
+    os.close(opened)
+    try:
+        cases, errors = load(tmp_path)
+    finally:
+        subprocess.run(["rm", "-r", tmp_path / "d"], check=True)  # which pytest could not remove
+    assert [Path(case.place.file).name for case in cases] == ["good.yaml"]
+    assert [error.message for error in errors] == ["cannot be read: file name too long"]
