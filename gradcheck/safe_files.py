@@ -21,12 +21,16 @@ from typing import IO
 _MARKERS = (".git", ".hg", "pyproject.toml", "gradcheck.toml")
 #: Names of this process's open files; other paths below /proc may lead anywhere.
 _OPEN = re.compile(r"/dev/(stdout|stderr|fd/[1-9]\d*)|/proc/self/fd/[1-9]\d*")
+#: Files that the kernel makes when they are read.
+_OF_KERNEL = re.compile(r"/(proc|sys)/")
 #: Whether the system opens files relative to an open folder.
 _HAS_DIR_FD = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
 #: Opening a pipe without a reader is an error, and does not wait.
 _APPEND = os.O_WRONLY | os.O_APPEND | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY")) | _NO_LINK
+#: The permissions that a new file keeps: the right to run as its owner is not among them.
+_PERMISSIONS = stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | _NO_LINK
 #: Opening a pipe does not wait for its writer, and opening a terminal does not attach the process to it.
 _READ_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC", "O_NOCTTY"))
@@ -122,12 +126,17 @@ class Folder:
             self.remove(name)
             raise
 
-    def replace(self, name: str, data: bytes, mode: int | None = None) -> None:
-        """Replace the whole file, or nothing; keep permissions without `mode`."""
+    def replace(self, name: str, data: bytes, mode: int | None = None, *, held: bytes | None = None) -> None:
+        """Replace the whole file, or nothing; keep permissions without `mode`.
+
+        With `held`, the file must hold just that. Raises UnexpectedFile, other OSErrors.
+        """
         known = self.entry_stat(name) if mode is None else None
-        beside = f".{name[:100]}.{os.urandom(8).hex()}"
-        self.create(beside, data, mode if known is None else stat.S_IMODE(known.st_mode))
+        beside = f".{name[:20]}.{os.urandom(8).hex()}"  # letters have up to four bytes, and names 255
+        self.create(beside, data, mode if known is None else known.st_mode & _PERMISSIONS)
         try:
+            if held is not None and not self.is_replaceable(name, lambda file: file.read(len(held) + 1) == held):
+                raise UnexpectedFile(errno.ESTALE, "it has changed since it was read")
             os.replace(self._name(beside), self._name(name), src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
         except BaseException:
             self.remove(beside)
@@ -258,11 +267,24 @@ def write(path: str | os.PathLike[str], data: bytes, may_replace: MayReplace) ->
             raise UnexpectedFile(errno.EEXIST, "it holds something that gradcheck has not written")
 
 
+def rewrite(path: str | os.PathLike[str], before: bytes, after: bytes) -> None:
+    """Replace a regular file that holds just `before`, unlike an emptied one.
+
+    Raises LinkRefused, UnexpectedFile, NotRegular, FileNotFoundError, and any other OSError.
+    """
+    with open_parent_folder(path) as (folder, name):
+        folder.replace(name, after, held=before)
+
+
 def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
     """Return the bytes of a regular file, without waiting.
 
-    Raises NotRegular, FileTooLarge for more than `most` bytes, any other OSError, and ValueError for an invalid path.
+    A link to a file of the kernel is not followed: the environment of a process holds secrets, and some are lost by
+    reading. Raises NotRegular, FileTooLarge for more than `most` bytes, any other OSError, and ValueError for an invalid
+    path.
     """
+    if os.path.islink(path) and _OF_KERNEL.match(os.path.realpath(path)):
+        raise NotRegular(errno.EINVAL, "a link to a file of the system", os.fspath(path))
     if not stat.S_ISREG(os.stat(path).st_mode):  # before it is opened, which resets some devices
         raise NotRegular(errno.EINVAL, "not a regular file", os.fspath(path))
     descriptor = os.open(path, _READ_FLAGS)

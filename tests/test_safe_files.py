@@ -210,6 +210,16 @@ def test_what_cannot_be_finished_leaves_what_was_there(project: Path, monkeypatc
 
 
 @pytest.mark.usefixtures("by_folder")
+def test_the_longest_name_and_permissions_stay(project: Path) -> None:
+    name = "\U0001d6c1" * 63
+    (project / name).write_text("ours")
+    (project / name).chmod(0o4750)
+    write(name, b"ours again", ours)
+    assert (project / name).read_text() == "ours again"
+    assert stat.S_IMODE((project / name).stat().st_mode) == 0o750
+
+
+@pytest.mark.usefixtures("by_folder")
 def test_a_file_is_created_only_where_there_is_none(project: Path) -> None:
     (project / "link").symlink_to("../new")
     with Folder(".") as folder:
@@ -349,3 +359,17 @@ def test_a_device_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NotRegular):
         read_regular(os.devnull, 10)
     assert not opened
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there is no such file here")
+def test_a_link_to_the_environment_of_a_process_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "inner").symlink_to("/proc/self")
+    (tmp_path / "own").write_text("own")
+    (tmp_path / "fine").symlink_to("own")
+    assert read_regular(tmp_path / "fine", 10) == b"own"
+    for target in ("/proc/self/environ", "inner/environ"):
+        link = tmp_path / "link"
+        link.symlink_to(target)
+        with pytest.raises(NotRegular, match="a link to a file of the system"):
+            read_regular(link, 10_000_000)
+        link.unlink()

@@ -43,7 +43,7 @@ CASES = (
     "",
     "\0",
 )
-REPORT = "1 passed in 0.1s\n"
+REPORT = "# a report of gradcheck\n1 passed in 0.1s\n"
 BASELINE = '{"gradcheck-baseline": 1, "failures": [\nnull], "agreement": [\nnull]}\n'
 #: Keys of the configuration that have code run, or a program started.
 CODE = ("engine", "reference", "executor", "allow-code")

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gradcheck.cli.output import write_diff, write_stderr
-from gradcheck.cli.write_files import holds_text, write_file
-from gradcheck.errors import UsageError
+from gradcheck.cli.write_files import CaseFileText
+from gradcheck.errors import InvalidCase, UsageError
 from gradcheck.reports.safe_text import count
-from gradcheck.safe_files import read_regular
 
 if TYPE_CHECKING:
     from gradcheck.checks.result import CaseResult, RunResult
@@ -32,9 +31,9 @@ def apply_corrections(result: RunResult, select: Select, run: Run) -> tuple[RunR
     kept: set[str] = set()  # files that cannot be written
     number = 0
     for _ in range(_ROUNDS):
-        found = [one for one in _find_corrections(result, run) if one.file not in kept]
-        changed = {one.file: len(one.corrections) for one in found if _write_correction(one)}
-        kept |= {one.file for one in found} - changed.keys()
+        found = [(file, one) for file, one in _find_corrections(result, run) if one.file not in kept]
+        changed = {one.file: len(one.corrections) for file, one in found if _write_correction(file, one)}
+        kept |= {one.file for _, one in found} - changed.keys()
         if not changed:
             break
         number += sum(changed.values())
@@ -47,31 +46,31 @@ def apply_corrections(result: RunResult, select: Select, run: Run) -> tuple[RunR
     return result, not kept
 
 
-def _write_correction(one: CorrectedFile) -> bool:
+def _write_correction(file: CaseFileText, one: CorrectedFile) -> bool:
     """Show the difference and write it; return whether that worked."""
     write_diff(one.file, one.before, one.after)
     try:
-        write_file(Path(one.file), one.after, holds_text(one.before))
+        file.replace(one.after)
     except UsageError as error:
         write_stderr(f"gradcheck: {error}")
         return False
     return True
 
 
-def _find_corrections(result: RunResult, run: Run) -> list[CorrectedFile]:
+def _find_corrections(result: RunResult, run: Run) -> list[tuple[CaseFileText, CorrectedFile]]:
     from gradcheck.checks.verified_corrections import correct_file
     from gradcheck.language.case import STDIN
-    from gradcheck.language.loader.yaml_document import DEFAULT_LIMITS
 
     by_file: dict[str, list[CaseResult]] = {}
     for case in result.cases:
         if case.file != STDIN:
             by_file.setdefault(case.file, []).append(case)
-    found: list[CorrectedFile] = []
-    for file, cases in by_file.items():
-        with contextlib.suppress(OSError, UnicodeDecodeError):
-            one = correct_file(file, read_regular(file, DEFAULT_LIMITS.bytes).decode("utf-8"), cases, run)
-            found += [one] if one is not None else []
+    found: list[tuple[CaseFileText, CorrectedFile]] = []
+    for name, cases in by_file.items():
+        with contextlib.suppress(InvalidCase):  # which is reported already
+            file = CaseFileText.read(Path(name))
+            one = correct_file(name, file.text, cases, run)
+            found += [(file, one)] if one is not None else []
     return found
 
 

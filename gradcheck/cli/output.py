@@ -15,7 +15,7 @@ from gradcheck.cache.cache_folder import FOLDER, open_cache
 from gradcheck.cli.write_files import forbid_overwriting_inputs, is_report_file, prepare_file, resolve_links, write_file
 from gradcheck.errors import UsageError
 from gradcheck.forks import end_fork
-from gradcheck.reports import FORMATS, Look, render
+from gradcheck.reports import FORMATS, Look, render, render_file
 from gradcheck.reports.safe_text import for_log, plain
 from gradcheck.safe_files import is_same
 
@@ -190,7 +190,8 @@ class Outputs:
         lost: list[UsageError] = []
         for path, format, look in files:
             try:
-                write_file(path, render(result, format, look), is_report_file)
+                text = render_file(result, format, look)
+                write_file(path, without_commands(text) if FORMATS[format].for_people else text, is_report_file)
             except UsageError as error:
                 lost.append(error)
         if not self.file or lost:

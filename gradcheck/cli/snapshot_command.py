@@ -14,11 +14,10 @@ from gradcheck.cli.config import ConfiguredCommand, current_configuration
 from gradcheck.cli.group import USAGE
 from gradcheck.cli.output import write_diff, write_stderr, write_stdout
 from gradcheck.cli.supervisor import supervise
-from gradcheck.cli.write_files import holds_text, write_file
-from gradcheck.errors import UsageError
+from gradcheck.cli.write_files import CaseFileText
+from gradcheck.errors import GradcheckError
 from gradcheck.forks import CRASH
 from gradcheck.reports.safe_text import count
-from gradcheck.safe_files import read_regular
 
 if TYPE_CHECKING:
     from gradcheck.checks.gradient_snapshot import Snapshot
@@ -55,9 +54,9 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
     for file, those in by_file.items():
         try:
             written += _write_gradients(Path(file), [one for one in those if one.gradients], check)
-        except UsageError as error:
+        except GradcheckError as error:
             write_stderr(f"gradcheck: {error}")
-            code = USAGE
+            code = max(code, USAGE)
     write_stdout(f"{'would write' if check else 'wrote'} what {count(written, 'case')} must come to\n")
     return max(code, int(check and written > 0))
 
@@ -76,9 +75,9 @@ def _report_skipped(one: Snapshot) -> int:
 def _write_gradients(path: Path, those: Sequence[Snapshot], check: bool) -> int:
     from gradcheck.language.case_writer import literal
     from gradcheck.language.loader.expected_writer import insert_expected
-    from gradcheck.language.loader.yaml_document import DEFAULT_LIMITS
 
-    before = after = read_regular(path, DEFAULT_LIMITS.bytes).decode("utf-8")
+    file = CaseFileText.read(path)
+    after = file.text
     done = 0
     for one in reversed(those):  # so that the lines of the others stay
         values = {n: "null" if array is None else literal(array) for n, array in one.gradients.items()}
@@ -91,10 +90,10 @@ def _write_gradients(path: Path, those: Sequence[Snapshot], check: bool) -> int:
             continue
         done += changed != after
         after = changed
-    if after != before:
-        write_diff(str(path), before, after)
+    if after != file.text:
+        write_diff(str(path), file.text, after)
         if not check:
-            write_file(path, after, holds_text(before))
+            file.replace(after)
     return done
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 import os
+import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from gradcheck.errors import UsageError
 from gradcheck.reports import PROBE_SIZE, is_report
-from gradcheck.safe_files import LinkRefused, MayReplace, is_open, open_parent_folder, write
+from gradcheck.safe_files import LinkRefused, MayReplace, is_open, open_parent_folder, rewrite, write
 
 _ELSEWHERE = "name another file"
 
@@ -35,15 +39,7 @@ def prepare_file(path: Path) -> None:
 
 def is_report_file(file: IO[bytes]) -> bool:
     """Return whether an open file holds a report of gradcheck."""
-    begin = file.read(PROBE_SIZE)
-    file.seek(max(0, os.fstat(file.fileno()).st_size - PROBE_SIZE))
-    return is_report(begin.decode("utf-8", "replace"), file.read().decode("utf-8", "replace"))
-
-
-def holds_text(text: str) -> MayReplace:
-    """Return a test of whether an open file still holds this text."""
-    data = text.encode("utf-8", "surrogateescape")
-    return lambda file: file.read(len(data) + 1) == data
+    return is_report(file.read(PROBE_SIZE).decode("utf-8", "replace"))
 
 
 def forbid_overwriting_inputs(outputs: Iterable[Path], inputs: Iterable[str]) -> None:
@@ -70,8 +66,47 @@ def _identity(path: Path) -> object:
 
 def write_file(path: Path, text: str, may_replace: MayReplace) -> None:
     """Replace the file, if `may_replace` allows it. Raises UsageError."""
-    try:
+    with _reported_errors(path):
         write(path, text.encode("utf-8", "backslashreplace"), may_replace)
+
+
+@contextmanager
+def _reported_errors(path: Path) -> Iterator[None]:
+    """Raise UsageError for a file that cannot be written."""
+    try:
+        yield
     except OSError as error:
         hint = "name where it leads instead" if isinstance(error, LinkRefused) else ""
         raise UsageError(f"cannot write '{path}': {error.strerror}", hint=hint) from error
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFileText:
+    """The text of a case file as cases are read from it, to be edited."""
+
+    path: Path
+    text: str
+    _data: bytes
+
+    @classmethod
+    def read(cls, path: Path) -> CaseFileText:
+        """Return the text of a file. Raises InvalidCase."""
+        from gradcheck.language.loader.case_files import read
+        from gradcheck.language.loader.yaml_document import DEFAULT_LIMITS
+        from gradcheck.language.loader.yaml_text import decode
+
+        data = read(os.fspath(path), DEFAULT_LIMITS)
+        return cls(path, decode(data, os.fspath(path)), data)
+
+    def replace(self, text: str) -> None:
+        """Write a new text, with the file's line ends. Raises UsageError.
+
+        The file must hold what was read: a file that an editor has emptied, to write it anew, is not ours to write.
+        """
+        ends = set(re.findall(rb"\r\n|\r|\n", self._data))
+        if len(ends) > 1:
+            raise UsageError(f"cannot write '{self.path}': its lines end in several ways", hint="save it with one")
+        mark = codecs.BOM_UTF8 if self._data.startswith(codecs.BOM_UTF8) else b""
+        after = mark + text.encode("utf-8").replace(b"\n", *ends or {b"\n"})
+        with _reported_errors(self.path):
+            rewrite(self.path, self._data, after)

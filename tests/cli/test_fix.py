@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import GOOD
 from tests.cli.test_processes import start
 
 CASE = """\
@@ -70,10 +71,11 @@ def test_unasked_nothing_is_written(first: Path, gradcheck: Any) -> None:
 
 
 def test_line_ends_and_permissions_stay(first: Path, gradcheck: Any) -> None:
-    first.write_bytes(CASE.replace("\n", "\r\n").encode())
+    second = f"---\n{GOOD}"
+    first.write_bytes(f"{CASE}{second}".replace("\n", "\r\n").encode("utf-8-sig"))
     first.chmod(0o640)
     gradcheck("run", "--fix", "first.yaml")
-    assert first.read_bytes() == MENDED.replace("\n", "\r\n").encode()
+    assert first.read_bytes() == f"{MENDED}{second}".replace("\n", "\r\n").encode("utf-8-sig")
     assert first.stat().st_mode & 0o777 == 0o640
     assert [path.name for path in first.parent.iterdir() if path.name.startswith(".first")] == []
 

@@ -67,6 +67,9 @@ def test_a_case_file_commands_no_service_whose_log_it_is_told_in(
         lines = (told.out + told.err).splitlines()
         assert any(":error" in line for line in lines)
         assert not any(line.strip().startswith("::") or "##[" in line for line in lines), words
+    gradcheck("run", ".", "-o", "report.txt", "--report", "markdown=report.md")
+    told = (folder / "report.txt").read_text() + (folder / "report.md").read_text()
+    assert not any(line.strip().startswith("::") or "##[" in line for line in told.splitlines())
     (case,) = json.loads(gradcheck("run", "::error::b.yaml", "--output-format", "json").out)["cases"]
     assert case["file"] == "::error::b.yaml"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 TEXT = """\
 name: one
 inputs:
@@ -49,3 +51,14 @@ def test_what_is_there_is_written_anew_only_if_asked(folder: Path, gradcheck: An
     assert "x: [5, 5]" in file.read_text()
     gradcheck("snapshot", "a.yaml::three", "--update")
     assert file.read_text() == TEXT
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_line_ends_stay(folder: Path, gradcheck: Any, end: str) -> None:
+    file = folder / "a.yaml"
+    text = TEXT.replace("formulas: {x: 3 * x}\n", "").replace("\n", end).encode()
+    file.write_bytes(text)
+    assert gradcheck("snapshot", "a.yaml").code == 0
+    assert file.read_bytes().count(b"expected:") == 3
+    assert end == "\r" or file.read_bytes().count(b"\n") == file.read_bytes().count(b"\r\n")
+    assert b"\n" not in file.read_bytes().replace(end.encode(), b"")

@@ -8,9 +8,15 @@ from pathlib import Path
 import pytest
 
 from gradcheck.checks.result import RunResult
-from gradcheck.cli.write_files import forbid_overwriting_inputs, holds_text, is_report_file, prepare_file, write_file
+from gradcheck.cli.write_files import (
+    CaseFileText,
+    forbid_overwriting_inputs,
+    is_report_file,
+    prepare_file,
+    write_file,
+)
 from gradcheck.errors import UsageError
-from gradcheck.reports import FORMATS, Look, render
+from gradcheck.reports import FORMATS, Look, render_file
 from tests.cli.conftest import Gradcheck
 from tests.reports.conftest import make_everything
 
@@ -41,7 +47,7 @@ def test_what_cannot_be_written_is_refused_beforehand(tmp_path: Path) -> None:
 @pytest.mark.parametrize("look", [Look(), Look(color=True), Look(verbosity=-1), Look(verbosity=1)])
 def test_a_report_of_ours_may_be_written_over(tmp_path: Path, format: str, run: str, look: Look) -> None:
     path = tmp_path / "report"
-    path.write_text(render(RUNS[run], format, look), encoding="utf-8")
+    path.write_text(render_file(RUNS[run], format, look), encoding="utf-8")
     prepare_file(path)
 
 
@@ -50,6 +56,8 @@ def test_a_report_of_ours_may_be_written_over(tmp_path: Path, format: str, run: 
     [
         "inputs: {x: [1, 2]}\ngraph: {y: x * x}\n",
         "3 passed in 0.1s\nand then my own notes",
+        "..F   [100%]\n1 failed, 2 passed in 0.12s\n",
+        "my diary\ninterrupted: by lunch\n",
         '{"schema": 1, "cases": []}',
         '<?xml version="1.0"?><testsuites name="pytest tests"/>',
         "import numpy as np\n",
@@ -92,19 +100,36 @@ def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="leads out of"):
         prepare_file(tmp_path / "clone" / "report")
     with pytest.raises(UsageError, match="leads out of"):
-        write_file(tmp_path / "clone" / "report", "1 passed in 0.1s", is_report_file)
+        write_file(tmp_path / "clone" / "report", "# a report of gradcheck\n", is_report_file)
     assert not (tmp_path / "precious").exists()
 
 
-def test_a_file_that_changed_since_it_was_read_stays(tmp_path: Path) -> None:
+@pytest.mark.parametrize("now", [b"inputs: {x: 3}", b"inputs: {}\n", b"", None, "pipe"])
+def test_a_file_that_changed_since_it_was_read_stays(tmp_path: Path, now: bytes | str | None) -> None:
+    """An editor empties a file before it writes: what it then writes would be lost with a file that was replaced."""
     path = tmp_path / "case.yaml"
     path.write_text("inputs: {}")
-    write_file(path, "inputs: {x: 1}", holds_text("inputs: {}"))
-    with pytest.raises(UsageError, match="something that gradcheck has not written"):
-        write_file(path, "inputs: {x: 2}", holds_text("inputs: {}"))
-    with pytest.raises(UsageError, match="something that gradcheck has not written"):
-        write_file(path, "inputs: {x: 2}", holds_text("inputs: {x:"))
-    assert path.read_text() == "inputs: {x: 1}"
+    known = CaseFileText.read(path)
+    path.unlink()
+    if isinstance(now, bytes):
+        path.write_bytes(now)
+    elif now == "pipe":
+        os.mkfifo(path)
+    with pytest.raises(UsageError, match=r"cannot write '.*case.yaml': "):
+        known.replace("inputs: {x: 2}")
+    assert os.listdir(tmp_path) == ([] if now is None else ["case.yaml"])
+    assert not isinstance(now, bytes) or path.read_bytes() == now
+
+
+def test_line_ends_and_a_mark_of_the_encoding_stay(tmp_path: Path) -> None:
+    path = tmp_path / "case.yaml"
+    for end in (b"\n", b"\r\n", b"\r"):
+        path.write_bytes(b"\xef\xbb\xbfname: a" + end)
+        CaseFileText.read(path).replace("name: a\nseed: 1\n")
+        assert path.read_bytes() == b"\xef\xbb\xbfname: a" + end + b"seed: 1" + end
+    path.write_bytes(b"name: a\r\nseed: 1\n")
+    with pytest.raises(UsageError, match="end in several ways"):
+        CaseFileText.read(path).replace("name: a\n")
 
 
 @pytest.mark.parametrize("option", ["-o{}", "--report=json={}", "--report=junit={}"])
@@ -122,7 +147,7 @@ def test_a_run_writes_over_none_of_its_files(cases: Path, gradcheck: Gradcheck, 
 
 def test_not_even_over_one_that_looks_like_a_report(cases: Path, gradcheck: Gradcheck) -> None:
     file = cases / "good.yaml"
-    file.write_text(f"{file.read_text()}# the last time:\n# ok\n---\n3 passed in 0.1s\n")
+    file.write_text(f"# a report of gradcheck\n{file.read_text()}")
     found = gradcheck("run", str(file), "-o", str(file))
     assert (found.code, "read by this run" in found.err) == (2, True)
 

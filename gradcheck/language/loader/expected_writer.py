@@ -37,7 +37,10 @@ def insert_expected(text: str, line: int, values: Mapping[str, str]) -> str:
 
 
 def _edited(piece: str, values: Mapping[str, str]) -> str:
-    root = yaml.compose(piece, Loader=yaml.SafeLoader)
+    try:
+        root = yaml.compose(piece, Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError) as error:  # the file has changed since its cases were read
+        raise ValueError("the document cannot be read") from error
     if not isinstance(root, MappingNode):
         raise ValueError("the document is no case")
     known = _entries(root)
