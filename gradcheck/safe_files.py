@@ -280,8 +280,8 @@ def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
     """Return the bytes of a regular file, without waiting.
 
     A link to a file of the kernel is not followed: the environment of a process holds secrets, and some are lost by
-    reading. Raises NotRegular, FileTooLarge for more than `most` bytes, any other OSError, and ValueError for an invalid
-    path.
+    reading. Raises NotRegular, FileTooLarge for more than `most` bytes, any other OSError, and ValueError for a path
+    that cannot be one.
     """
     if os.path.islink(path) and _OF_KERNEL.match(os.path.realpath(path)):
         raise NotRegular(errno.EINVAL, "a link to a file of the system", os.fspath(path))

@@ -33,6 +33,8 @@ def test_notes_are_added_and_asked_for_by_kind() -> None:
     ("statuses", "code"),
     [
         ((), 5),
+        (("skipped",), 5),
+        (("unsupported", "skipped"), 5),
         (("passed", "skipped", "xfailed"), 0),
         (("passed", "failed"), 1),
         (("xpassed",), 1),

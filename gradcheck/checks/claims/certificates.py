@@ -59,11 +59,19 @@ def certify_failed(context: Context, failed: Collection[tuple[str, str]]) -> Non
 
 def certify(context: Context, claims: Sequence[tuple[str, Claim]]) -> None:
     """Prove these formulas at the sizes of every trial."""
+    claims = [(name, claim) for name, claim in claims if _has_elements(context, name)]
     proofs = proofs_of(context, claims)
     for name, claim in claims if proofs else ():
         lenient = _is_looser(context.case, name, context.options.tolerance)
         of_it = [(found[name, claim.text], problem) for found, problem in proofs if (name, claim.text) in found]
         _amend(context, (name, claim), of_it, lenient)
+
+
+def _has_elements(context: Context, name: str) -> bool:
+    """Return whether a gradient has elements at any of the points."""
+    points = (point for point in (context.points.own, *context.points.trials) if point.is_complete)
+    gradients = (point.scope(point.last_step).gradients.get(name) for point in points)
+    return any(gradient is None or gradient.size for gradient in gradients)
 
 
 def proofs_of(

@@ -95,4 +95,5 @@ def _compare_formula(claims: StepClaims, name: str, claim: Claim, what: ClaimKin
     except GradcheckError as error:
         failed = subject.failed(fact("claim_raised", error=error.kind, text=str(error), told=None), want_array=want)
         return replace(failed, shape=want.shape, dtype=want.dtype.name, elements=want.size, mismatched=want.size)
-    return claims.compare(*align_dtypes(got, want), subject)
+    found = claims.compare(*align_dtypes(got, want), subject)
+    return found if want.size else found.with_notes(fact("no_elements"))

@@ -134,3 +134,13 @@ def test_no_run_is_made_at_trials_of_what_is_not_proved(check: Check, monkeypatc
     )
     assert len(failed(check("{inputs: {x: randn(3)}, graph: {loss: (x * x).sum()}, formulas: {x: 4 * x}}"))) == 4
     assert set(asked) == {None}
+
+
+def test_what_has_no_elements_proves_nothing(check: Check) -> None:
+    """Any formula equals a gradient without elements."""
+    text = "dims: {n: 0}\ninputs: {x: randn(n)}\ngraph: {y: (x * x).sum()}\nformulas: {x: 3 * x}\n"
+    for further in ("generalize: false", "generalize: {dims: {n: [0, 0]}}"):
+        own = those(check(text + further), "formula")[0]
+        assert own.certificate is None
+        assert own.has_note("no_elements")
+    assert failed(check(text))
