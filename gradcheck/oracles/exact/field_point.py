@@ -150,7 +150,8 @@ class FieldPoint:
             most = max(function.arguments * function.degree for function in functions)
             collisions = min(collisions, degree.numerator * most)
         elements = self.prime - 1 - degree.denominator
-        return min(1.0, (degree.numerator + collisions + self.zero_tests) / elements) if elements > 0 else 1.0
+        vanishing = degree.numerator + collisions + self.zero_tests  # no float holds a degree of 2**4000
+        return vanishing / elements if vanishing < elements else 1.0
 
     def _asked(self, name: str, arguments: np.ndarray, degree: Degree) -> _Function:
         function = self._functions.get(name)

@@ -53,6 +53,7 @@ def test_the_bound_of_a_polynomial() -> None:
     assert point.error_bound(Degree(3)) == 3 / (PRIME - 1)
     assert point.error_bound(Degree(3, 10)) == 3 / (PRIME - 11)
     assert point.error_bound(Degree(10**10)) == 1
+    assert point.error_bound(Degree(2**4000)) == point.error_bound(Degree(2**4000, 2**4000)) == 1
     assert FieldPoint(101, 0).error_bound(Degree(1, 100)) == 1
 
 
