@@ -163,6 +163,8 @@ def read(file: str, limits: Limits) -> bytes:
     try:
         if file != STDIN:
             return read_regular(file, limits.bytes)
+        if sys.stdin is None:
+            raise InvalidCase("the standard input is closed", place=Place(file))
         raw = sys.stdin.buffer.read(limits.bytes + 1)
     except (NotRegular, FileTooLarge) as error:
         hint = _DRAW if isinstance(error, FileTooLarge) else "cases are read from files and folders"

@@ -157,6 +157,12 @@ def test_other_suffixes_pipes_and_links(tmp_path: Path) -> None:
     assert [error.message for error in errors][1:] == ["the link leads nowhere", "not a regular file"]
 
 
+def test_a_closed_standard_input_is_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    (error,) = load("-").errors
+    assert str(error) == "-: the standard input is closed"
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_unreadable_files_and_folders(tmp_path: Path) -> None:
     file, folder = tmp_path / "a.yaml", tmp_path / "folder"
