@@ -60,8 +60,17 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         return None
     if not (parent.session.isinitpath(file_path) or _is_named(file_path, parent.config)):
         return None
-    file: pytest.Collector = CaseFile.from_parent(parent, path=file_path)
-    return file
+    file: CaseFile = CaseFile.from_parent(parent, path=file_path)
+    shown = _shown(file.nodeid)  # pytest prints ids as they are
+    return file if shown == file.nodeid else CaseFile.from_parent(parent, path=file_path, nodeid=shown)
+
+
+def _shown(text: str) -> str:
+    """Return the text without commands to a terminal or a service."""
+    from gradcheck.cli.output import without_commands
+    from gradcheck.reports.safe_text import plain
+
+    return without_commands(plain(text))
 
 
 def _is_named(path: Path, config: pytest.Config) -> bool:
@@ -78,15 +87,13 @@ class CaseFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield an item a case, and one for all errors of the file."""
-        from gradcheck.cli.output import without_commands
         from gradcheck.language.loader import load
-        from gradcheck.reports.safe_text import plain
 
         found = load([os.path.relpath(self.path)])
         if found.errors:
             yield CaseItem.from_parent(self, name=_FILE, work=list(found.errors))
         for case in found.cases:
-            yield CaseItem.from_parent(self, name=without_commands(plain(case.name)), work=case)
+            yield CaseItem.from_parent(self, name=_shown(case.name), work=case)
 
 
 class CaseItem(pytest.Item):
@@ -121,7 +128,10 @@ class CaseItem(pytest.Item):
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
         """Return where the case begins."""
         place = self.work[0].place if isinstance(self.work, list) else self.work.place
-        return self.path, max(0, place.line - 1), self.name
+        assert self.parent is not None
+        is_safe = _shown(str(self.path)) == str(self.path)
+        file = self.path if is_safe else self.config.rootpath / self.parent.nodeid
+        return file, max(0, place.line - 1), self.name
 
 
 def _skipped(reason: str) -> BaseException:

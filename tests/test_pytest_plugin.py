@@ -144,6 +144,20 @@ def test_the_name_of_a_case_commands_no_terminal_and_no_service(
     assert "1 failed, 1 passed, 1 skipped, 1 xfailed" in lines[-1]
 
 
+@pytest.mark.parametrize("name", ["c\n##vso[task]", "c\n::error::x", "\x1b[2Jc", "\n::group::a/c"])
+def test_the_name_of_a_file_commands_no_terminal_and_no_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    file = tmp_path / f"{name}.gradcheck.yaml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f"{GOOD}expected: {{x: 3}}\n---\nname: second\nskip: no\n{GOOD}")
+    for words in ("-q", "-rA"), ("-vvv", "-rA"):
+        code, lines = call(tmp_path, *words)
+        assert code == 1
+        assert not [line for line in lines if line.startswith("::") or "##vso" in line or "\x1b" in line]
+
+
 def test_a_crash_over_one_file_costs_that_file_alone(tmp_path: Path) -> None:
     for name, text in {
         "conftest.py": CRASHES,
