@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -15,7 +16,10 @@ from gradcheck.language.loader.hint_corrections import (
     apply_verified_corrections,
     correction_from_hint,
 )
+from gradcheck.language.loader.yaml_text import documents
 
+#: The keys that every case has; the rest of a document may be no YAML yet.
+_KEYS = [re.compile(rf"""(?:^|[{{,])\s*["']?{key}["']?\s*[:=]""", re.MULTILINE) for key in ("inputs", "graph")]
 #: Runs the given cases.
 Run = Callable[[Loaded], RunResult]
 
@@ -48,7 +52,8 @@ def correct_file(file: str, text: str, cases: list[CaseResult], run: Run) -> Cor
     """Return a file with its verified corrections; None if there are none.
 
     A correction of a load error is verified by loading the file again, any other by running its cases again. Cases
-    that are expected to fail are left alone."""
+    that are expected to fail are left alone. So is a file that has no `inputs` and `graph` even then: it is another
+    tool's, whose keys only look like misspelt ones."""
     open_cases = [case for case in cases if case.status != "xfailed"]
     found = [one for case in open_cases for one in proposed_corrections(case) if one.place.file == file]
     after, taken = apply_verified_corrections(text, file, [one for one in found if one.error])
@@ -57,7 +62,8 @@ def correct_file(file: str, text: str, cases: list[CaseResult], run: Run) -> Cor
         after, taken = apply_corrections(text, others)
         if taken and not _is_better(file, text, after, cases, run):
             return None
-    return CorrectedFile(file, text, after, tuple(taken)) if taken else None
+    is_case_file = any(all(key.search(piece) for key in _KEYS) for piece, _ in documents(after))
+    return CorrectedFile(file, text, after, tuple(taken)) if taken and is_case_file else None
 
 
 def _is_better(file: str, before: str, after: str, cases: list[CaseResult], run: Run) -> bool:

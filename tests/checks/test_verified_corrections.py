@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from textwrap import dedent
 
+import pytest
+
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.scheduling.run import run
 from gradcheck.checks.verified_corrections import CorrectedFile, correct_file, proposed_corrections
@@ -95,3 +97,19 @@ def test_an_expected_failure_is_left_and_hinders_no_correction_beside_it() -> No
         "  x: 3 * x      # by hand",
         "  x: 2 * x        # by hand",
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "services: {web: {image: nginx}}\nvolumes: {}\n",
+        "kind: Pod\nexpect: {x: 1}\n",
+        "seed:4\nlr = 3\nname: a\n",
+        "constant: {a: 1}\nstep: 100\n---\ninput: x\nvalue: 3\n",
+        "name: action\ninputs: {paths: {default: x}}\nsource: a\ntag: b\n",
+    ],
+)
+def test_the_file_of_another_tool_is_left_alone(text: str) -> None:
+    """`run --fix .` reads every YAML file of a repository."""
+    assert checked(text)[0].errors
+    assert corrected(text) is None
