@@ -61,11 +61,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     if not (parent.session.isinitpath(file_path) or _is_named(file_path, parent.config)):
         return None
     file: CaseFile = CaseFile.from_parent(parent, path=file_path)
-    shown = _shown(file.nodeid)  # pytest prints ids as they are
+    shown = _without_commands(file.nodeid)  # pytest prints ids as they are
     return file if shown == file.nodeid else CaseFile.from_parent(parent, path=file_path, nodeid=shown)
 
 
-def _shown(text: str) -> str:
+def _without_commands(text: str) -> str:
     """Return the text without commands to a terminal or a service."""
     from gradcheck.cli.output import without_commands
     from gradcheck.reports.safe_text import plain
@@ -93,7 +93,7 @@ class CaseFile(pytest.File):
         if found.errors:
             yield CaseItem.from_parent(self, name=_FILE, work=list(found.errors))
         for case in found.cases:
-            yield CaseItem.from_parent(self, name=_shown(case.name), work=case)
+            yield CaseItem.from_parent(self, name=_without_commands(case.name), work=case)
 
 
 class CaseItem(pytest.Item):
@@ -129,7 +129,7 @@ class CaseItem(pytest.Item):
         """Return where the case begins."""
         place = self.work[0].place if isinstance(self.work, list) else self.work.place
         assert self.parent is not None
-        is_safe = _shown(str(self.path)) == str(self.path)
+        is_safe = _without_commands(str(self.path)) == str(self.path)
         file = self.path if is_safe else self.config.rootpath / self.parent.nodeid
         return file, max(0, place.line - 1), self.name
 

@@ -143,7 +143,10 @@ class Folder:
             raise
 
     def append(self, name: str, data: bytes) -> None:
-        """Write to a pipe with a reader or a terminal, not through a link."""
+        """Write to a pipe with a reader or to an open device, not through a link."""
+        known = self.entry_stat(name)
+        if known is not None and stat.S_ISCHR(known.st_mode) and known.st_rdev not in _open_devices():
+            raise NotRegular(errno.EINVAL, "it is a device", name)  # before it is opened, which starts some
         try:
             descriptor = os.open(self._name(name), _APPEND, dir_fd=self._descriptor)
         except OSError as error:
@@ -168,6 +171,16 @@ class Folder:
 
     def _name(self, name: str) -> str:
         return name if self._descriptor is not None else os.path.join(self.path, name)
+
+
+def _open_devices() -> set[int]:
+    """Return the null device, and those of this process's standard streams."""
+    found = {os.stat(os.devnull).st_rdev}
+    for stream in range(3):
+        with contextlib.suppress(OSError):
+            known = os.fstat(stream)
+            found |= {known.st_rdev} if stat.S_ISCHR(known.st_mode) else set()
+    return found
 
 
 def project_root(path: str | os.PathLike[str]) -> str:

@@ -269,6 +269,20 @@ def test_a_pipe_and_a_device_get_what_is_written(project: Path) -> None:
     write(os.devnull, b"gone", ours)
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no such device")
+def test_a_device_that_is_not_open_is_not_opened(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To open a watchdog restarts the machine."""
+    opened = os.open
+
+    def watched(path: str, *flags: int, **how: int | None) -> int:
+        assert path != "full"
+        return opened(path, *flags, **how)
+
+    monkeypatch.setattr("gradcheck.safe_files.os.open", watched)
+    with pytest.raises(NotRegular, match="it is a device"):
+        write("/dev/full", b"data", ours)
+
+
 def test_a_pipe_that_nobody_reads_is_not_waited_for(project: Path) -> None:
     os.mkfifo(project / "pipe")
     with socket.socket(socket.AF_UNIX) as bound:

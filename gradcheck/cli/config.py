@@ -195,7 +195,7 @@ def _find_settings_file(start: Path) -> _SettingsFile | None:
 
 
 def _refuse_other_users(file: Path, folder: Path) -> None:
-    """Raise UsageError for a file that neither this user nor the folder's put here.
+    """Raise UsageError for a file that another user put here.
 
     Anybody can write to `/tmp`, above the folders of others.
     """
