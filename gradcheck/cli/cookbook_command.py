@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,7 @@ from gradcheck.cli import options
 from gradcheck.cli.output import terminal_width, write_stdout
 from gradcheck.cli.supervisor import reserve_own_stdout
 from gradcheck.errors import GradcheckError, InvalidCase, UsageError
+from gradcheck.reports.safe_text import truncate
 
 if TYPE_CHECKING:
     from gradcheck.language.cookbook.cookbook_entries import Entry
@@ -24,6 +26,8 @@ def _names() -> Iterable[str]:
     return dict.fromkeys((*(one.theme for one in entries()), *(one.name for one in entries())))
 
 
+#: A word for a size, or a number.
+_SIZE = re.compile(r"[a-z_]\w*|[0-9]{1,18}")
 #: A signed expression: `-x`, `-0.5 * x`, but not `-v`, `--shape`.
 _SIGNED = re.compile(r"-(?![vh]$|-)")
 
@@ -116,11 +120,18 @@ def _no_entry_error(text: str) -> GradcheckError:
 
 
 def _parse_shapes(shapes: tuple[str, ...]) -> dict[str, list[str]]:
+    from gradcheck.language.evaluation.result_size import MAX_DIMENSIONS
+    from gradcheck.language.loader.yaml_document import DEFAULT_LIMITS
+
     found = {}
     for shape in shapes:
         name, equals, sizes = shape.partition("=")
         listed = [size.strip() for size in sizes.strip("()[] ").split(",") if size.strip()]
-        if not equals or not name.isidentifier() or not all(re.fullmatch(r"[a-z_]\w*|\d+", size) for size in listed):
-            raise UsageError(f"'{shape}' is no shape", hint="it is written --shape A=n,m")
+        if not equals or not name.isidentifier() or not all(map(_SIZE.fullmatch, listed)):
+            raise UsageError(f"'{truncate(shape, 60)}' is no shape", hint="it is written --shape A=n,m")
+        elements = prod(max(1, int(size)) for size in listed if size.isdecimal())
+        if len(listed) > MAX_DIMENSIONS or elements > DEFAULT_LIMITS.elements:
+            most = f"{MAX_DIMENSIONS} dimensions and {DEFAULT_LIMITS.elements:,} elements"
+            raise UsageError(f"'{truncate(shape, 60)}' is too large", hint=f"a tensor has at most {most}")
         found[name] = listed
     return found

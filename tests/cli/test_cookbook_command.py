@@ -90,3 +90,11 @@ def test_what_holds_for_some_structure_is_told_and_found_for_no_other(gradcheck:
 
 def test_a_logarithm_of_a_sum_of_exponentials(gradcheck: Gradcheck) -> None:
     assert gradcheck("cookbook", "log(sum(exp(z)))").out == gradcheck("cookbook", "logsumexp(z, dim=0)").out
+
+
+@pytest.mark.parametrize("sizes", ["n," * 70 + "n", "9" * 5_000 + ",2", "99999999999,99999999999", "9" * 18 + ",0,2"])
+def test_a_shape_that_no_tensor_has_is_an_error(gradcheck: Gradcheck, sizes: str) -> None:
+    outcome = gradcheck("cookbook", "x @ y", "--shape", f"x={sizes}")
+    assert outcome.code == 2
+    assert "is no shape" in outcome.err or "is too large; a tensor has at most 32 dimensions" in outcome.err
+    assert len(outcome.err) < 300
