@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -149,3 +150,17 @@ def test_a_folder_is_no_expression_of_the_workflow_and_no_command(folder: Path, 
     assert gradcheck("init", "$(touch ran).yaml").out.endswith("try it: gradcheck run '$(touch ran).yaml'\n")
     assert "gradcheck run '$(touch ran).yaml' " in Path("$(touch ran).yaml").read_text()
     assert gradcheck("init", "--", "-x.yaml").out.endswith("try it: gradcheck run ./-x.yaml\n")
+
+
+@pytest.mark.parametrize("name", ["\U0001f600", 'a"b', "a\nb", "\u202eb", "a\\U00000041"])
+def test_a_folder_of_any_name_is_read_back_from_the_files(
+    folder: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (folder / ".git").mkdir()
+    (folder / name).mkdir()
+    monkeypatch.chdir(folder / name)
+    gradcheck("init")
+    workflow = yaml.safe_load((folder / ".github/workflows/gradcheck.yml").read_text(encoding="utf-8"))
+    assert workflow["jobs"]["gradcheck"]["defaults"]["run"]["working-directory"] == name
+    (repo,) = yaml.safe_load((folder / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    assert re.match(repo["hooks"][0]["files"], f"{name}/cases/first.yaml")

@@ -52,7 +52,7 @@ def first_case(file: str, name: str) -> str:
 
 def github_workflow(below: str) -> str:
     """Return a workflow that checks cases at every push."""
-    folder = json.dumps(below.rstrip("/").replace("${{", "${{ '${{' }}"))  # else GitHub computes it
+    folder = _quoted(below.rstrip("/").replace("${{", "${{ '${{' }}"))  # else GitHub computes it
     where = f"    defaults: {{run: {{working-directory: {folder}}}}}\n" if below else ""
     return f"""\
 name: gradients
@@ -78,7 +78,7 @@ def pre_commit_config(below: str, paths: Sequence[str]) -> str:
 def pre_commit_entry(below: str, paths: Sequence[str]) -> str:
     """Return the entry alone, for a configuration that exists."""
     places = "|".join(re.escape(f"{below}{path}") for path in paths)
-    files = json.dumps(rf"^({places})/.*\.ya?ml$|^{re.escape(below)}.*\.gradcheck\.ya?ml$")
+    files = _quoted(rf"^({places})/.*\.ya?ml$|^{re.escape(below)}.*\.gradcheck\.ya?ml$")
     lines = ["  - repo: local", "    hooks:"]
     for name, entry in (("validate", "gradcheck validate"), ("run", "gradcheck run --quiet")):
         lines += [f"      - id: gradcheck-{name}", f"        name: gradcheck {name}", f"        entry: {entry}"]
@@ -94,3 +94,9 @@ def editor_settings(below: str, paths: Sequence[str]) -> str:
 def case_file_patterns(below: str, paths: Sequence[str]) -> list[str]:
     """Return the patterns of case files."""
     return [*(f"{below}{path}/**/*.y*ml" for path in paths), "*.gradcheck.y*ml"]
+
+
+def _quoted(text: str) -> str:
+    """Return the text in double quotes for YAML, which has no surrogates."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in quoted)
