@@ -19,7 +19,7 @@ FIXABLE = "inputs: {x: [1, 2]}\ngraph: {y: (x * x).sum()}\nformula: {x: 2 * x}\n
 def broken(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """No file takes anything any more."""
 
-    def refused(folder: Folder, name: str, data: bytes) -> None:
+    def refused(folder: Folder, name: str, data: bytes, **_: object) -> None:
         raise OSError(request.param, "no room" if request.param == errno.ENOSPC else "read-only")
 
     monkeypatch.setattr(Folder, "replace", refused)
