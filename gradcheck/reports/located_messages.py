@@ -131,7 +131,7 @@ def remark_messages(case: CaseResult) -> list[LocatedMessage]:
         for note in c.notes if c.status == "passed" else ():
             if note.kind == "narrower_domain":
                 note_once(note, c.place, f"{c.engine}: {plain(say(note))}")
-            elif note.kind == "nonfinite_gradient":
+            elif note.kind in ("nonfinite_gradient", "nan_value"):
                 note_once(note, c.place, f"{subject(c)}: {plain(say(note))}")
     for warning in case.warnings:
         note_once(warning, case.place, plain(say(warning)))

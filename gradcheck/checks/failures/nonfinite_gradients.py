@@ -38,14 +38,19 @@ _CLOSE = 1e-6
 
 
 def applies(context: Context) -> bool:
-    """Return whether a gradient is not finite at the case's own numbers."""
+    """Return whether a number is not finite at the case's own numbers."""
     options = context.options
-    return options.explained and options.oracle != "none" and any(map(_is_nonfinite, context.found))
+    is_asked = options.explained and options.oracle != "none"
+    return is_asked and any(_is_nonfinite(c) or _is_nan_value(c) for c in context.found)
 
 
 def check(context: Context) -> Iterable[Comparison]:
     """Say where such numbers arise, and what the derivatives are there."""
     judge(context, is_code=False)
+    first = next(filter(_is_nan_value, context.found), None)
+    if first is not None:
+        told = _nan_value(context, first.tensor)
+        context.amend(lambda c: _is_nan_value(c) and c.tensor == first.tensor, lambda c: c.with_notes(told))
     return ()
 
 
@@ -54,6 +59,8 @@ def judge(context: Context, *, is_code: bool) -> None:
 
     An engine is as wrong as the reference. Somebody's code fails, since the reference is right elsewhere.
     """
+    if not applies(context):
+        return
     keys = dict.fromkeys((c.tensor, c.step) for c in context.found if _is_nonfinite(c))
     inputs = [key for key in keys if key[0] in context.case.inputs]
     dtype = dtypes.real_of(double_precision_problem(context.points.own.problem).dtype)
@@ -65,6 +72,31 @@ def judge(context: Context, *, is_code: bool) -> None:
 def _is_nonfinite(c: Comparison) -> bool:
     is_gradient = c.what is ClaimKind.GRADIENT and c.status == "passed" and c.trial is None and c.verdict is None
     return is_gradient and _notes_nonfinite(c)
+
+
+def _is_nan_value(c: Comparison) -> bool:
+    is_value = c.what is ClaimKind.VALUE and c.status == "passed" and c.trial is None and c.step == 0
+    return is_value and c.has_note("nans_agree")
+
+
+def _nan_value(context: Context, tensor: str) -> Fact:
+    """Return the place of an entry's first NaN, and the op that makes it."""
+    from gradcheck.checks.failures.gradient_flow import GradientFlow
+
+    value = wide(np.asarray(context.points.own.want.states[0].values[tensor]))
+    index = tuple(int(i) for i in np.argwhere(np.isnan(value))[0])
+    try:
+        owners = GradientFlow(context.points.own.problem, 0).owners
+    except GradcheckError:
+        owners = {}
+    for made, entry in owners.items():
+        bad = np.argwhere(np.isnan(wide(made.data)) & (entry == tensor.partition("[")[0]))
+        if len(bad) and not any(np.isnan(wide(one.data)).any() for one in made.creators):
+            at = tuple(int(i) for i in bad[0])
+            operands = [wide(one.data)[at] for one in made.creators if one.data.shape == made.data.shape]
+            op = made.creation_op.name if made.creation_op is not None else ""
+            return fact("nan_value", index=index, op=op, operands=tuple(map(_number, operands)))
+    return fact("nan_value", index=index, op="", operands=())
 
 
 def _notes_nonfinite(c: Comparison) -> bool:

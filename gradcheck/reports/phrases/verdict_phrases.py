@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradcheck.facts import Fact
+from gradcheck.reports.number_formats import format_number
 from gradcheck.reports.phrases.phrase_table import add_phrases, join_first, say
 
 
@@ -27,6 +28,16 @@ def _put_together_wrongly(found: Fact) -> str:
     return f"{shown}; all {operations} operations are right on their own"
 
 
+def _nan_value(found: Fact) -> str:
+    numbers = " and ".join(format_number("value", number) for number in found["operands"])
+    made = f"; {found['op']} makes it" if found["op"] else ""
+    return f"nan{_index(found['index'])}{made}{' of ' + numbers if made and numbers else ''}"
+
+
+def _index(index: tuple[int, ...]) -> str:
+    return f" at [{', '.join(map(str, index))}]" if index else ""
+
+
 add_phrases(
     {
         # Sides
@@ -48,6 +59,7 @@ add_phrases(
         "nonfinite_gradient": "{gradient:value}{index:if  at {index:shape}}, where {tensor} is {value:value}"
         "{derivative:if  and {derivative}}{born:if ; {born}}{safe:if ; {safe}}",
         "entry_is": "write {name}: {text}",
+        "nan_value": _nan_value,
         "nonfinite_arises": "it arises in the gradient of {op}{entry:if  at {entry}}"
         "{argument:given , of {argument:value}}",
         "derivative_is": "the derivative{side:if  from the {side}} is {value:value}",

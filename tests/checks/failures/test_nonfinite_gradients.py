@@ -79,6 +79,20 @@ def test_where_there_is_no_derivative_a_note_says_where_it_arises(check: Check, 
     assert [say(note) for note in gradient_of(found).notes if note.kind == "nonfinite_gradient"] == [told]
 
 
+@pytest.mark.parametrize(
+    ("graph", "tensor", "told"),
+    [
+        ("{a: x * log(x), z: a.sum()}", "a", "nan at [0]; mul makes it of 0 and -inf"),
+        ("{a: x + 1, b: sqrt(x - 1), z: b.sum()}", "b", "nan at [0]; sqrt makes it of -1"),
+        ("{z: (x.sum() - inf + inf) * x.sum()}", "z", "nan; add makes it of -inf"),
+    ],
+)
+def test_of_values_the_first_nan_is_told(check: Check, graph: str, tensor: str, told: str) -> None:
+    found = check(f"inputs: {{x: [0, 2]}}\ngraph: {graph}")
+    notes = [(c.tensor, say(note)) for c in found.comparisons for note in c.notes if note.kind == "nan_value"]
+    assert notes == [(tensor, told)]
+
+
 def test_a_formula_that_is_nan_at_the_numbers_of_the_file_fails(check: Check) -> None:
     found = check(ROOT + 'formulas: {x: "where(x > 0, 0.5 / sqrt(x), 0 / x)"}')
     c = formula_of(found)
