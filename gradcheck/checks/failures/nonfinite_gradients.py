@@ -242,8 +242,9 @@ def _with_safe_arguments(expr: Expr, op: str) -> Iterator[Expr]:
     choices = [node for node in expr.walk() if isinstance(node, Call) and node.op == "where" and len(node.args) == 3]
     for condition, *branches in (choice.args for choice in choices):
         for is_other, branch in enumerate(branches):
-            for inner in branch.walk():
-                for argument in inner.args if isinstance(inner, Call) and inner.op == op else ():
+            calls = [node for node in branch.walk() if isinstance(node, Call)]
+            for inner in sorted(calls, key=lambda call: call.op != op):
+                for argument in inner.args:
                     sides = (Literal(1), argument) if is_other else (argument, Literal(1))
                     safe = replace_part(inner, argument, Call("where", (condition, *sides)))
                     yield replace_part(expr, inner, safe)

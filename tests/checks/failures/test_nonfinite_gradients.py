@@ -44,6 +44,11 @@ def formula_of(found: CaseResult) -> Comparison:
             "write k: where(t == 0, 1, sin(t) / where(t == 0, 1, t))",
         ),
         (
+            'inputs: {p: [2, 0]}\ngraph: {y: "where(p > 0, p * log(p), 0)", z: y.sum()}',
+            "nan at [1], where p is 0 and the derivative from the left is 0; it arises in the gradient of mul at y, "
+            "of 0; write y: where(p > 0, p * log(where(p > 0, p, 1)), 0)",
+        ),
+        (
             "inputs: {x: [0, 0]}\ngraph: {z: (x * x).sum().sqrt()}",
             "nan at [0], where x is 0 and every number from -1 to 1 is a subgradient; "
             "it arises in the gradient of sqrt at z, of 0",
