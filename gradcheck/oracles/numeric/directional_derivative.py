@@ -75,6 +75,11 @@ class DirectionalDerivative:
         slowdown = 1 if rest is self._at_rest else _SLOWDOWN
         return self._at_rest.forward.work.cost(2 * LEVELS + 1, slowdown)
 
+    @property
+    def elements(self) -> int:
+        """The elements of all results in one evaluation."""
+        return self._at_rest.forward.work.elements
+
     def complex_step(self, direction: np.ndarray) -> Slope:
         """Return the slope. Raises Unsupported if it is not analytic or finite."""
         point = self.objective.point
@@ -130,7 +135,7 @@ class DirectionalDerivative:
 
         Raises Unsupported for complex or large tensors, and for ops that cannot be computed so."""
         point = self.objective.point
-        if point.dtype.kind == "c" or self._at_rest.forward.work.elements > HIGH_PRECISION_ELEMENTS:
+        if point.dtype.kind == "c" or self.elements > HIGH_PRECISION_ELEMENTS:
             raise Unsupported("too large for high precision, or complex")
         size, here = _size_along(point, direction), reals(point)
         forward = ForwardPass(at_rest=True, high_precision=True)

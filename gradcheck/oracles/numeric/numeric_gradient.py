@@ -17,8 +17,8 @@ from gradcheck.oracles.numeric.finite_differences import Estimate, Method, Slope
 from gradcheck.oracles.numeric.objective import Objective, TensorObjective, backward_passes
 from gradcheck.oracles.numeric.work_budget import WorkBudget
 
-#: The relative difference of two claims that are close.
-_CLOSE = 1e-2
+#: The relative difference of two claims that are close, and the most elements that are computed in high precision.
+_CLOSE, _MOST_PRECISE = 1e-2, 5_000
 
 
 @dataclass(slots=True)
@@ -65,7 +65,9 @@ class NumericGradient:
 
         Where the claims are close, in high precision if all ops have such a forward: no error bar of double precision
         has the roundings inside the forward."""
-        if np.all(np.abs(one - other) <= _CLOSE * np.abs(other)):
+        elements = sum(each.elements for each in self._derivatives)
+        is_close = np.all(np.abs(one - other) <= _CLOSE * np.abs(other))
+        if is_close and len(indices) * elements <= _MOST_PRECISE:
             try:
                 slopes = [_sum([each.precise(self._unit(i, 1.0)) for each in self._derivatives]) for i in indices]
                 return replace(self._estimate(slopes, []), method="high precision")
