@@ -147,7 +147,7 @@ FAMILIES: dict[str, str] = {
         max_unpool3d
     """,
     "rare_ops.quantiles": """
-        kthvalue median median_place mode mode_place msort nanmedian nanquantile quantile ranked_place
+        kthvalue median median_of_all median_place mode mode_place msort nanmedian nanquantile quantile ranked_place
     """,
     "rare_ops.rare_arithmetic": """
         _unsafe_masked_index _unsafe_masked_index_put_accumulate binary_exponent copysign

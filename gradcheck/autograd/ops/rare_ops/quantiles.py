@@ -12,6 +12,7 @@ from gradcheck.autograd.dtype_sets import FULL_REAL_FLOATING
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.arguments import refuse_complex
 from gradcheck.autograd.ops.common.dims import canonical_dim, require_integer
+from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.autograd.ops.gather_scatter import gather
 from gradcheck.autograd.ops.sorting import sort
 from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
@@ -60,15 +61,33 @@ def median_place(input: Any, dim: int, skip: bool) -> Any:
     return _places_of_rank(input, dim, _median_rank(input, dim, skip)).astype(np.int64)
 
 
+def _share_among_equals(g: Any, y: Any, x: Any, skip: bool) -> Any:
+    """Share the cotangent evenly, as torch does for the median of all."""
+    tied = (x == y) | ((x != x) & (y != y))
+    return where(tied, g, 0) / ops.sum(tied)
+
+
+@op(
+    _share_among_equals,
+    torch="",
+    method=False,
+    kinks="ties",
+    samples="{}(randn(5), False); {}(tensor([1.0, nan]), True)",
+)
+def median_of_all(input: Any, skip: bool) -> Any:
+    """The lower median of all elements; `skip` ignores NaN."""
+    flat = input.reshape(-1)
+    return flat[median_place(flat, 0, skip)[0]]
+
+
 def _median(name: str, input: Any, dim: Any, keepdim: bool, skip: bool) -> Any:
     if dim is None:
         refuse_complex(name, input.dtype)
         if keepdim:
             raise ArgumentError(f"{name} keeps a dimension where there is a dim")
-        flat = ops.reshape(input, (-1,))
-        if not flat.shape[0]:
+        if not math.prod(input.shape):
             return ops.full([], math.nan, dtype=input.dtype)
-        return ops.squeeze(gather(flat, 0, median_place(ops.detach(flat), 0, skip)), 0)
+        return median_of_all(input, skip)
     axis = _axis(input, dim, name)
     return _picked(input, axis, median_place(ops.detach(input), axis, skip), keepdim)
 
