@@ -20,6 +20,15 @@ allclose equal: write x == y: in `checks` it holds within the tolerance
 empty new_empty empty_strided empty_permuted new_empty_strided: write zeros(…)
 empty_like: write zeros_like(x)
 range: write arange(…)
+list: write the items in brackets: [x, y], or arange(n) for their numbers
+FloatTensor DoubleTensor HalfTensor LongTensor IntTensor BoolTensor ByteTensor: write tensor([…])
+rearrange: write reshape, permute, or einsum('ij->ji', x)
+Identity identity I: write eye(n)
+vmap: leave it out: write the op on the whole batch, x @ w or einsum('bi,ij->bj', x, w)
+grad_fn is_leaf: it is no number; leave it out
+log_prob: write the logarithm of the density: -(x - mu) ** 2 / (2 * s ** 2) - log(s)
+distributions: write the density itself, and draw its numbers under `constants`
+bessel_j0 bessel_j1 bessel_y0 bessel_y1 spherical_bessel_j0 airy_ai: torch has no gradient of it
 int: integers divide by n // 2
 item: leave it out: a tensor of one element serves as a number
 values indices: sort(x), topk(x, 2), max(x, dim=1) and the like give these parts

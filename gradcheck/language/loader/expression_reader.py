@@ -17,7 +17,7 @@ from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
 from gradcheck.language.expr.notation_mistakes import find_notation_mistake
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.syntax import Unbalanced
-from gradcheck.language.expr.torch_names import LIBRARIES, constant
+from gradcheck.language.expr.torch_names import LIBRARIES, USAGE_HINTS, constant
 from gradcheck.language.expr.traverse import distinct_nodes, replace_part
 from gradcheck.language.loader.name_scope import (
     MOST_COMPARED,
@@ -182,7 +182,7 @@ class _Site(NamedTuple):
         elif "//" in self.text[: self.text.find(name)]:
             hint = "a comment begins with #"
         elif name in LIBRARIES:
-            hint = f"ops are called by their names alone, without '{name}.'"
+            hint = _library_hint(name, self.text)
         elif hint and not isinstance(hint, Hint) and name in scope.reported_unknown:
             return  # a list of what there is helps once
         scope.reported_unknown.add(name)
@@ -297,3 +297,12 @@ def clamp_for(op: str, number: Expr, tensor: Expr) -> tuple[Expr, ...]:
     is_lower = op in ("max", "maximum", "fmax")
     clamped = Call("clamp", (tensor,), (("min" if is_lower else "max", number),))
     return (Call("relu", (tensor,)), clamped) if is_lower and number == Literal(0) else (clamped,)
+
+
+def _library_hint(name: str, text: str) -> str:
+    """Return what the first call of a library lacks: it was read as a method."""
+    called = re.search(rf"\b{re.escape(name)}\.(\w+)\(", text)
+    op = lookup(called[1]) if called else None
+    if op is None or sum(parameter.required for parameter in op.parameters) < 2:
+        return f"ops are called by their names alone, without '{name}.'"
+    return USAGE_HINTS.get((op.name, 1)) or f"{op.name} lacks an argument; its signature is {op.signature}"
