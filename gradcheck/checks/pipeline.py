@@ -120,7 +120,8 @@ def examine(case: Case, options: Options, engines: Engines) -> Context:
         with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])):
             in_own_dtype = _run_stages(case, replace(options, dtype=None), engines)
         original_dtype.excuse_dtype_failures(context, in_own_dtype, explained=False)
-    documented = judge_by_documentation(context, lambda there: _run_stages(there, options, engines))
+    alone = replace(engines, tested=())
+    documented = judge_by_documentation(context, lambda there: _run_stages(there, options, alone))
     _explain(context)
     if documented is not None:
         _explain(documented)
