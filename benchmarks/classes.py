@@ -58,7 +58,7 @@ def judged(checkout: Path, spec: str) -> dict[str, Any]:
             **({"raises": raising} if raising else {}),
             **({"wrong of one tensor twice": shared} if shared else {}),
         },
-        "by hand": {name: answer for name, (answer, _) in verdicts(kind, documents, names, mine.api.scalar).items()},
+        "by hand": {name: answer for name, (answer, _) in verdicts(kind, documents, names, mine.api.is_scalar).items()},
     }
 
 

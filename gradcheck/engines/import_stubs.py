@@ -52,8 +52,20 @@ _IRRELEVANT_MODULES = frozenset(
         *("matplotlib", "graphviz", "pygraphviz", "pydot", "networkx", "seaborn", "plotly", "PIL", "imageio", "cv2"),
         *("IPython", "ipywidgets", "streamlit", "gradio", "tqdm", "colorama", "termcolor", "wandb", "prettytable"),
         *("pandas", "sklearn", "torchvision", "datasets", "requests", "tensorboardX", "dill", "loguru", "manim"),
-        *("h5py", "gym", "gymnasium", "pygame", "nltk", "psutil", "hypothesis", "torchviz", "torchsummary", "fire"),
-        *("pyopencl", "pycuda"),
+        *(
+            "h5py",
+            "safetensors",
+            "gym",
+            "gymnasium",
+            "pygame",
+            "nltk",
+            "psutil",
+            "hypothesis",
+            "torchviz",
+            "torchsummary",
+            "fire",
+        ),
+        *("safetensors", "pyopencl", "pycuda", "cupyx", "triton"),
     )
 )
 _added_names: list[str] = []
@@ -166,7 +178,7 @@ def _add_stub(error: ModuleNotFoundError) -> bool:
 
 
 class _StubValue:
-    """A value with any attribute, which can be called and unpacked."""
+    """A value with any attribute, which can be called and unpacked; as a number it is 0."""
 
     def __getattr__(self, name: str) -> Any:
         return _stub(name)
@@ -181,6 +193,9 @@ class _StubValue:
         steps = (step for step in dis.get_instructions(caller.f_code) if step.offset == caller.f_lasti)
         number = next((step.arg for step in steps if step.opname == "UNPACK_SEQUENCE"), None)
         return iter([_StubValue() for _ in range(number or 0)])
+
+    def __int__(self) -> int:  # a version, or a capability of a device
+        return 0
 
     def __or__(self, other: Any) -> Any:  # in annotations
         return self

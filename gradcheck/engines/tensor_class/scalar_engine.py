@@ -259,7 +259,7 @@ class ScalarCalls(OpCalls):
         """Apply the op's own NumPy forward to arrays of objects."""
         if op.name in CONTRACTIONS:
             _check_product(bound)
-        expected = np.shape(compute(op, bound))
+        wanted = np.asarray(compute(op, bound))
 
         def objects_of(tensor: WrappedTensor) -> np.ndarray:
             return _objects(tensor) if tensor.dtype.kind == "f" else tensor.array
@@ -270,12 +270,26 @@ class ScalarCalls(OpCalls):
             raise
         except _OBJECT_ARRAY_ERRORS as error:
             raise NoForm(f"{op.name} cannot be written in its numbers: {error}", lacks=op.name) from error
-        if np.shape(result) != expected:
+        if np.shape(result) != wanted.shape:
             raise Unsupported(f"{op.name} cannot be written in its numbers", lacks=op.name)
-        objects = np.empty(expected, object)
+        objects = np.empty(wanted.shape, object)
         objects[...] = result
-        self.engine.note_use([one.tensor for one in tensors_in(bound) if one.tensor is not None], objects)
-        return self.engine.gather(objects)
+        given = [one.tensor for one in tensors_in(bound) if one.tensor is not None]
+        self.engine.note_use(given, objects)
+        made = self.engine.gather(objects)
+        if not np.array_equal(made.array, wanted, equal_nan=True) and self._is_misordered(given, objects):
+            raise NoForm(
+                f"its numbers are in no order: a comparison gives no truth value, for {op.name}", lacks=op.name
+            )
+        return made
+
+    def _is_misordered(self, given: Sequence[np.ndarray], made: np.ndarray) -> bool:
+        """Return whether operands were selected by comparisons that give no bool."""
+        numbers = {id(value): value for operand in given for value in operand.flat}
+        if not made.size or any(id(value) not in numbers for value in made.flat):
+            return False
+        with translate_errors("a comparison"):
+            return not isinstance(made.flat[0] < next(iter(numbers.values())), (bool, np.bool_))
 
 
 def _map_elements(function: Callable[[Any], Any], numbers: np.ndarray) -> np.ndarray:

@@ -60,9 +60,11 @@ def _element(thing: Any, index: tuple[int, ...]) -> float:
 
 
 def _flat(thing: Any, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Read a list with as many numbers as there are elements."""
+    """Read an array, or a list with as many numbers as there are elements."""
     for name in ("data", "_data", "flat", "buffer", "_buffer", "storage", "values"):
         numbers = getattr(thing, name, None)
+        if isinstance(numbers, np.ndarray) and numbers.shape == shape and numbers.dtype.kind in "biufc":
+            return numbers
         if isinstance(numbers, (list, tuple)) and len(numbers) == np.prod(shape):
             try:
                 return np.array(numbers, float).reshape(shape)

@@ -37,7 +37,14 @@ class Flat(Base):
         self._data = [number for row in ROWS for number in row]
 
 
-@pytest.mark.parametrize("kind", [Tupled, Nested, Listed, Flat])
+class Holder(Base):
+    """It can neither be indexed nor converted: a device's array, as it were."""
+
+    def __init__(self) -> None:
+        self.data = np.array(ROWS)
+
+
+@pytest.mark.parametrize("kind", [Tupled, Nested, Listed, Flat, Holder])
 def test_numbers_are_read_by_what_there_is(kind: type) -> None:
     np.testing.assert_array_equal(np.asarray(array_of(kind())), ROWS)
     assert is_storage(kind())
