@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 
 from gradcheck.checks.failures import fault_localization
+from gradcheck.checks.failures.cut_results import is_silent
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.fault_localization import Fault
 from gradcheck.checks.failures.gather_evidence import evidence_of_accumulation
@@ -47,8 +48,12 @@ def explain_accumulation(
         failures.comparisons[places[0]] = noted
         return
     explained = {one.application.owner for one in wrong} | shared
+    silent = {one.application.owner: fault_localization.origin_of(one) for one in wrong if is_silent(one)}
     own: list[Fault] = []
     for fault in found:
+        if fault.got is None and fault.tensor in silent:  # it is not in the graph
+            failures.mark_gradient_consequences(silent[fault.tensor], engine, {fault.tensor})
+            continue
         if explained & fault_localization.contributing_entries(flow, gradients, fault.tensor):
             continue
         if wrong and _is_by_total(failures, engine, fault):

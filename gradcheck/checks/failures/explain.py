@@ -19,6 +19,7 @@ from gradcheck.checks.failures.composed_ops import op_parts, separate_composed_o
 from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas
 from gradcheck.checks.failures.correction.step_edits import blame_slips_in_steps
 from gradcheck.checks.failures.correction.suggestion import refute, suggest
+from gradcheck.checks.failures.cut_results import cut_diagnoses, without_pass_error
 from gradcheck.checks.failures.engine_faults import is_unreliable, is_wrong_everywhere
 from gradcheck.checks.failures.explanation_points import ExplanationPoints
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS, evidence_of_formula, evidence_of_rule
@@ -152,7 +153,8 @@ def _look_at_operations(failures: PointFailures, engines: Sequence[Engine]) -> N
 def _explain_engine(failures: PointFailures, engine: Engine) -> None:
     places = failures.failed_here((ClaimKind.NODE,), engine.name)
     known = {place: failures.comparisons[place].operation for place in places}
-    wrong = {place: operation for place, operation in known.items() if operation is not None}
+    dtype = failures.point.problem.dtype
+    wrong = {place: without_pass_error(one, dtype) for place, one in known.items() if one is not None}
     listed = list(wrong.values())
     if is_unreliable(failures, engine, listed) or has_forward_error(failures, engine):
         return
@@ -219,7 +221,9 @@ def _explain_operations(failures: PointFailures, engine: Engine, wrong: dict[int
                 failures.change(first[0], diagnoses=diagnose_raising_rule(one, failures.point))
             for place in () if one.mine.error else first[:MAX_DIAGNOSED]:
                 evidence = evidence_of_rule(wrong[place], failures.context.points, failures.point)
-                failures.change(place, diagnoses=diagnose(evidence))
+                known_operation = failures.comparisons[place].operation
+                is_cut = known_operation is not None and known_operation.mine.error is not None
+                failures.change(place, diagnoses=cut_diagnoses(one) if is_cut else diagnose(evidence))
             known = failures.comparisons[first[0]].diagnoses
             if not any(d.confidence for d in known):
                 found = diagnose_matrix_only_rule(one, failures.point) or diagnose_rule_formula(one, failures)

@@ -119,6 +119,7 @@ add_phrases(
         "broadcast_refused": "the broadcast is not undone: a gradient comes in the shape {got:shape} of the result, "
         "which does not fit its argument of shape {want:shape}, and that is what is raised",
         "right_without_broadcasting": "with arguments of the result's shape the same rule raises nothing and is right",
+        "sum_reaches_other": "a pass from the sum of its result and another tensor reaches that tensor alone",
         "right_for_matrices_alone": "the rule is right for matrices alone, and not for operands of shapes "
         "{shapes:shapes}",
         "right_with_squares": "with square matrices of size {size} the same rule raises nothing and is right",
