@@ -279,6 +279,21 @@ def _pass_on_leftovers(graph: TraversedGraph, *, anew: bool = False) -> Totals |
     return {tensor: total - before.get(tensor, 0) for tensor, total in totals.items()}
 
 
+def _path_by_path(graph: TraversedGraph, way: str) -> Totals | None:
+    """Pass each share on by itself, along each path; tensors keep the last one."""
+    totals = Totals()
+    waiting = deque(graph.initial_totals().items())
+    for _ in range(_MOST_VISITS):
+        if not waiting:
+            return totals
+        tensor, share = waiting.popleft() if way == "first in" else waiting.pop()
+        totals[tensor] = share
+        shares = graph.shares_of(tensor, {tensor: share})
+        waiting.extend(shares[::-1] if way == "recursion" else shares)
+    return None
+
+
+_BY_PATH = tuple(partial(_path_by_path, way=way) for way in ("recursion", "last in", "first in"))
 _OVERWRITING = (
     partial(_topologically, receive=_overwrite),
     partial(_by_recursion, receive=_overwrite),
@@ -302,6 +317,7 @@ _EACH, _FIRST = fact("passed_on_each_arrival"), fact("passed_on_when_first_met")
 TRAVERSAL_FAULTS = (
     TraversalFault("passed_on_early", fact("goes_from_leaves"), (_from_leaves,)),
     TraversalFault("passed_on_early", _EACH, _ON_EACH),
+    TraversalFault("overwritten", fact("overwritten_everywhere"), _BY_PATH),
     TraversalFault("passed_on_early", _FIRST, _eager_traversals(once=True, at_turn=False)),
     TraversalFault("counted_twice", fact("passed_on_once_for_each"), _FOR_EACH),
     TraversalFault("counted_twice", fact("counted_twice_everywhere"), _ALL_TWICE),

@@ -49,6 +49,30 @@ def test_one_disease_has_one_name_and_one_cause(text: str) -> None:
     assert len([c for c in found.comparisons if c.cause]) == 1
 
 
+class Stacked(figures.Value):
+    """A stack of values and what arrives at them: inputs keep what arrives last."""
+
+    def backward(self) -> None:
+        waiting = [(self, 1.0)]
+        while waiting:
+            value, gradient = waiting.pop()
+            value.grad = gradient
+            value.step_alone(waiting)
+
+    def step_alone(self, waiting: list[Any]) -> None:
+        before = [child.grad for child in self.previous]
+        for child in self.previous:
+            child.grad = 0.0
+        self.step()
+        waiting += [(child, child.grad) for child in dict.fromkeys(self.previous)]
+        for child, gradient in zip(self.previous, before, strict=True):
+            child.grad = gradient
+
+
+def test_inputs_that_keep_what_arrives_last_along_each_path_are_overwritten() -> None:
+    assert kinds(judged(Stacked, _REUSE)) == ["overwritten"]
+
+
 @pytest.mark.parametrize("disease", ["Overwrites", "PassesOnEarly", "CountsTwice"])
 def test_classes_that_keep_no_gradients_of_intermediates_show_as_much(disease: str) -> None:
     kind = type(disease, (getattr(diseases, disease), arrays.LeavesOnly), {})

@@ -72,8 +72,10 @@ class Going:
         return Evaluation(self.name, (State(values, gradients),))
 
 
-#: What gives the same whatever the graph: by recursion, the first to arrive is the last the other way round.
+#: What gives the same whatever the graph: by recursion, the first to arrive is the last the other way round. What takes
+#: paths from a stack, and keeps the last to arrive, keeps the first in the order of recursion.
 ALIKE = {
+    ("passed_on_early", 0, AS_WRITTEN, False),
     ("passed_on_early", 0, REVERSED, False),
     ("overwritten", 1, REVERSED, True),
     ("overwritten", 2, REVERSED, True),
