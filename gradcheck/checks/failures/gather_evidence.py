@@ -114,7 +114,7 @@ def _of_tensor(fault: Fault, engine: Engine, point: Point) -> Iterator[Evidence]
     if want is None:
         return
     tensor = flow.tensors[name]
-    before = (state.gradients.get(name) for state in reversed(mine.states[:step]))
+    before = [state.gradients.get(name) for state in reversed(mine.states[:step])]
     is_root = name in point.problem.seeds[step]
     others = {n: g for n, g in gradient_increments(point.want, step).items() if n != name and g is not None}
     yield Evidence(
@@ -122,7 +122,7 @@ def _of_tensor(fault: Fault, engine: Engine, point: Point) -> Iterator[Evidence]
         want,
         scale=record.scale(tensor),
         uses=flow.uses(record, tensor) if len(flow.owners) <= MOST_OPS else (),
-        earlier=next((gradient for gradient in before if gradient is not None), None),
+        earlier=next((gradient for gradient in before if gradient is not None and np.any(gradient)), None),
         others=others,
         engine_gradients={n: g for n, g in gradients.items() if n != name and g is not None},
         is_root=is_root,

@@ -60,13 +60,15 @@ def _diagnose_broadcast(wrong: WrongOperation, point: Point) -> tuple[Diagnosis,
     if not stretched or not all(isinstance(value, np.ndarray) for value in operands):
         return ()
     full = [np.broadcast_to(value, output[0]).copy() for value in operands]
-    args = (*full, *application.args[count:])
-    small = (
-        *(np.full(stretched[0] or (1,), value.flat[0]) for value in operands if value.size),
-        *application.args[count:],
-    )
-    if not all(_is_right(application, given, wrong, point) for given in (args, small)):  # other shapes fail as well
-        return ()
+    args, rest = (*full, *application.args[count:]), application.args[count:]
+    small = [
+        (*(np.full(shape, value.flat[0]) for value in operands if value.size), *rest)
+        for shape in ([stretched[0]] if stretched[0] else [(1,), ()])  # of single numbers, a class may take one form
+    ]
+    if not _is_right(application, args, wrong, point) or not any(
+        _is_right(application, given, wrong, point) for given in small
+    ):
+        return ()  # other shapes fail as well
     message = fact("broadcast_refused", got=tuple(output[0]), want=stretched[0])
     return (Diagnosis("broadcast_not_undone", message, "confirmed", fact("right_without_broadcasting")),)
 

@@ -69,11 +69,10 @@ def _is_conclusive(c: Comparison) -> bool:
 
 
 def _is_already_diagnosed(failures: PointFailures, places: list[int], found: Diagnosis) -> bool:
-    """Return whether all known causes are this kind with confidence."""
+    """Return whether the only known cause is this kind with confidence."""
     causes = [failures.comparisons[place] for place in places if failures.comparisons[place].cause is not None]
-    return bool(causes) and all(
-        any(d.kind == found.kind and d.confidence == "confirmed" for d in c.diagnoses) for c in causes
-    )
+    diagnoses = causes[0].diagnoses if len(causes) == 1 else ()
+    return any(d.kind == found.kind and d.confidence == "confirmed" for d in diagnoses)
 
 
 def _lead(failures: PointFailures, places: list[int]) -> int:

@@ -48,7 +48,15 @@ class Slips(sound.Tensor):
         return gradient
 
 
-@pytest.mark.parametrize("kind", [InPlace, Asserts])
+class Dimensionless(InPlace):
+    """A pass begins at a single number, which has no dimension."""
+
+    def backward(self, gradient: Any = None) -> None:
+        assert self.data.shape == ()
+        super().backward()
+
+
+@pytest.mark.parametrize("kind", [InPlace, Asserts, Dimensionless])
 @pytest.mark.parametrize("text", [_ROW, _NUMBER], ids=["a row", "a number"])
 def test_a_broadcast_that_is_not_undone_is_named_though_it_raises(kind: type, text: str) -> None:
     found, diagnoses = told(kind, text)
