@@ -43,3 +43,21 @@ def test_the_slip_is_told_with_the_op(graph: str, op: str, rule: Callable[..., A
 
 def test_no_formula_is_told_for_what_is_none() -> None:
     assert told("tanh(a)", "tanh", lambda g, x, y: g * np.sin(7 * x)).startswith("no known mistake explains it")
+
+
+def test_an_op_that_is_no_case_of_its_own_has_no_formula() -> None:
+    """Of an array of indices, an input makes numbers, which are no indices."""
+
+    class Ones(sound.Tensor):
+        def __getitem__(self, key: Any) -> Any:
+            def rule(gradient: Any) -> Any:
+                found = np.ones(self.data.shape)
+                found[key] = gradient
+                return (found,)
+
+            return self.new(self.data[key], (self,), rule)
+
+    text = "{inputs: {a: [1, 5, 0.3]}, constants: {i: [0, 0, 2]}, graph: {y: 'a[i]'}, backward: {y: [1, 0.5, 3]}}"
+    (found,) = run(load_text(text, "case.yaml")[0], engines=[adapt(Ones, "mine")]).cases
+    assert (found.status, found.incomplete) == ("failed", ())
+    assert [c.cause.origin["op"] for c in found.comparisons if c.cause is not None] == ["getitem"]
