@@ -126,6 +126,8 @@ add_phrases(
         "shown_by_squares": "with square matrices of size {size} nothing is raised, and this mistake gives what "
         "comes out",
         "broadcast_partly_kept": "the broadcast is only partly undone: the sum over {axes:axes} is missing",
+        "broadcast_summed_elsewhere": "the broadcast is undone along another axis: the sum is over axis {axis}, where "
+        "{axes:axes} belongs",
         "broadcast_one_taken": "the broadcast is not undone: only the {place:if last|first} of {axes:axes} is taken, "
         "where they should be summed",
         "sum_missing": "the broadcast is not undone: the sum over {axes:axes} is missing",

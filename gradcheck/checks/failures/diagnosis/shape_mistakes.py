@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 
 import numpy as np
 
@@ -98,6 +98,11 @@ def unreduced(e: Evidence) -> Iterator[Guess]:
         found = fact("broadcast_partly_kept", axes=kept)
         yield Guess((kept, True), found, whole.sum(tuple(summed), keepdims=True))
         yield Guess((kept, False), found, whole.sum(tuple(summed)))
+    for axis, keep in product(set(range(output.ndim)).difference(axes), (True, False)):
+        total = whole.sum(axis, keepdims=keep)
+        if _is_stretchable(total.shape, tensor.shape):
+            spread = np.broadcast_to(total, np.broadcast_shapes(total.shape, tensor.shape))
+            yield Guess((axis, keep), fact("broadcast_summed_elsewhere", axis=axis, axes=axes), spread)
     for place in (0, -1):
         index = tuple(place if axis in axes else slice(None) for axis in range(output.ndim))
         if whole.size and whole[index].size == tensor.size:
@@ -142,6 +147,10 @@ def summed(e: Evidence) -> Iterator[Guess]:
             yield Guess((chosen, "spread"), spread, np.broadcast_to(total, e.want.shape))
             mean = total / np.prod([e.want.shape[axis] for axis in chosen])
             yield Guess((chosen, "mean"), fact("averaged_over", axes=chosen), np.broadcast_to(mean, e.want.shape))
+
+
+def _is_stretchable(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    return all(n == m or 1 in (n, m) for n, m in zip(reversed(one), reversed(other), strict=False))
 
 
 def _broadcast_axes(small: tuple[int, ...], large: tuple[int, ...]) -> tuple[int, ...]:

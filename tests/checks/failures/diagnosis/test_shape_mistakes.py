@@ -91,6 +91,16 @@ def test_an_axis_of_size_one_counts_as_broadcast() -> None:
     assert found == {"whole": fact("broadcast_kept", axes=(0, 2))}
 
 
+def test_a_sum_over_another_axis_is_spread_out() -> None:
+    """Rules that sum over axis 0, as biases need it, and get a column."""
+    known = rule(ADDED % "3, 1", 1)
+    g = known.cotangents[0]
+    assert g is not None
+    got = np.broadcast_to(g.sum(1, keepdims=True), g.shape)
+    found = fitting(shape_mistakes.unreduced, of_rule(known, np.array(got)))
+    assert found == {(1, True): fact("broadcast_summed_elsewhere", axis=1, axes=(0, 2))}
+
+
 def test_what_was_not_broadcast_says_nothing() -> None:
     assert guessed(shape_mistakes.unreduced, of_rule(rule(ADDED % "4", 0), WANT)) == []
     matmul = "{inputs: {x: 'randn(2, 3)', b: 'randn(3)'}, graph: {out: x @ b}, backward: {out: 'randn(2)'}}"
