@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
+from itertools import product
 from types import ModuleType
 from typing import Any
 
@@ -31,7 +32,13 @@ def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None
     Raises UsageError if it is no Tensor class. The named `module` may have its class from another one."""
     api = Api(constructor, name, module=module)
     api.grad_flags, api.keeping_flag = _flags(constructor), _keeping_flag(constructor)
-    made = _sample_tensor(api)
+    try:
+        made = _sample_tensor(api)
+    except UsageError:
+        maker = _maker_of(constructor, module)
+        if maker is None:
+            raise
+        return api_of(maker, name, module)
     api.tensor_type = type(made)
     if isinstance(constructor, type) and isinstance(made, constructor):
         api.tensor_type = constructor  # what ops return may be of another of its subclasses
@@ -51,6 +58,20 @@ def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None
         hint = "name a Tensor class, or an object with evaluate() and pull_back()"
         raise UsageError(f"{name} has no backward(), and nothing runs one for it, so it is no engine", hint=hint)
     return api
+
+
+def _maker_of(constructor: Callable[..., Any], module: ModuleType | None) -> Callable[..., Any] | None:
+    """Return a function that makes tensors of a class from numbers, if there is one."""
+    if not isinstance(constructor, type):
+        return None
+    for home, name in product((sys.modules.get(constructor.__module__), module, constructor), dialects.MAKERS):
+        function: Callable[..., Any] | None = getattr(home, name, None)
+        try:
+            if function is not None and isinstance(function(_SAMPLE.tolist()), constructor):
+                return function
+        except USER_EXCEPTIONS:  # it takes others
+            continue
+    return None
 
 
 def _backward_of(kind: type) -> str:

@@ -39,6 +39,9 @@ DEFAULT_ARGUMENTS: dict[str, Callable[[], Any]] = {
     ),
 }
 
+#: Functions that make a tensor of numbers, if the constructor takes no numbers: of its module, or of the class.
+MAKERS = ("tensor", "from_numpy", "from_list", "from_array", "from_data", "make_tensor", "as_tensor", "make")
+
 # Reading it -----------------------------------------------------------------------------------------
 
 #: Attributes (or methods without arguments) that hold its values; methods that return them.

@@ -73,6 +73,20 @@ def test_what_cannot_be_made_says_why() -> None:
         api_of(Picky, "Picky")
 
 
+def test_numbers_are_given_to_the_function_that_takes_them() -> None:
+    class Stored(Plain):
+        def __init__(self, storage: Any) -> None:
+            assert isinstance(storage, dict)
+            super().__init__(storage["numbers"])
+
+        @classmethod
+        def from_list(cls, numbers: Any) -> Any:
+            return cls({"numbers": numbers})
+
+    api = api_of(Stored, "Stored")
+    np.testing.assert_array_equal(api.read(api.make(X, True)), X)
+
+
 def test_all_that_may_be_a_flag_is_kept_in_the_order_of_the_dialects() -> None:
     class Flagged(Plain):
         def __init__(self, data: Any, is_leaf: bool = True, requires_grad: bool = False) -> None:
