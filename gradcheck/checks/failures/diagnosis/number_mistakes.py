@@ -155,6 +155,8 @@ def lower_precision(e: Evidence) -> Iterator[Guess]:
 def _looks_rounded(e: Evidence, dtype: np.dtype) -> bool:
     """Return whether most inexact elements are off, by different parts."""
     got, want = wide(e.got_or_zeros), wide(e.want)
+    if not e.scale and np.any(got[want == 0]):  # where nothing cancels, 0 is no rounded number: log(x + 1e-5) at 1
+        return False
     inexact = np.isfinite(want) & (_rounded(want, dtype) != want)
     error = np.abs(got - want)[inexact] / np.abs(want[inexact])
     off = error > _EXACT_TO * epsilon(e.want.dtype)

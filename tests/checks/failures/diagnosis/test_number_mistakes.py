@@ -145,6 +145,12 @@ def test_complex_numbers_are_rounded_part_by_part() -> None:
     assert found == {"float32": fact("computed_in_dtype", dtype="float32", exact=True)}
 
 
+def test_nothing_that_is_added_where_the_result_is_0_is_a_lower_precision() -> None:
+    x = np.array([1.0, 2.0, 0.3])
+    for added in (1e-5, 1e-6):
+        assert guessed(number_mistakes.lower_precision, Evidence(np.log(x + added), np.log(x))) == []
+
+
 def test_what_is_exact_or_far_off_is_no_lower_precision() -> None:
     assert guessed(number_mistakes.lower_precision, Evidence(TENS, TENS)) == []
     assert guessed(number_mistakes.lower_precision, Evidence(1.5 * TENS, TENS)) == []
