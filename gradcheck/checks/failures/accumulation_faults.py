@@ -11,12 +11,13 @@ from gradcheck.checks.failures.cut_results import is_silent
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.fault_localization import Fault
 from gradcheck.checks.failures.gather_evidence import evidence_of_accumulation
+from gradcheck.checks.failures.gradient_flow import GradientFlow
 from gradcheck.checks.failures.point_failures import GRADIENTS, MAX_DIAGNOSED, PointFailures, diagnose
 from gradcheck.checks.failures.traversal_probe import separate_by_small_graphs
 from gradcheck.checks.result import Cause, WrongOperation
 from gradcheck.engines.base import Engine
 from gradcheck.errors import GradcheckError
-from gradcheck.facts import fact
+from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
 
 
@@ -48,7 +49,7 @@ def explain_accumulation(
         failures.comparisons[places[0]] = noted
         return
     explained = {one.application.owner for one in wrong} | shared
-    silent = {one.application.owner: fault_localization.origin_of(one) for one in wrong if is_silent(one)}
+    silent = _outside_graph(flow, wrong)
     own: list[Fault] = []
     for fault in found:
         if fault.got is None and fault.tensor in silent:  # it is not in the graph
@@ -69,6 +70,19 @@ def explain_accumulation(
             c = failures.comparisons[place]
             if c.tensor == fault.tensor and c.step > fault.step:  # a later pass adds to the wrong gradient
                 failures.mark_consequences(fault.origin, [place])
+
+
+def _outside_graph(flow: GradientFlow, wrong: Sequence[WrongOperation]) -> dict[str, Fact]:
+    """Return the ops that cut the graph, by the entries whose operands all lie behind a cut."""
+    found = {one.application.owner: fault_localization.origin_of(one) for one in wrong if is_silent(one)}
+    behind: dict[str, set[str]] = {}
+    for tensor, entry in flow.owners.items():
+        operands = {flow.owners.get(one, flow.names.get(one, "")) for one in tensor.creators if one.requires_grad}
+        behind.setdefault(entry, set()).update(operands - {entry})
+    for entry in flow.problem.case.graph if found else ():
+        if entry not in found and behind.get(entry, {""}) <= found.keys():
+            found[entry] = next(found[one] for one in behind[entry])
+    return found
 
 
 def _is_by_total(failures: PointFailures, engine: Engine, fault: Fault) -> bool:

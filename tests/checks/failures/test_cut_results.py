@@ -16,14 +16,20 @@ from tests.engines.dialects import sound
 _CASES = {
     "alone": "inputs: {a: [1, -2, 0.3]}\ngraph: {y: a.tanh()}\nbackward: {y: [1, 0.5, -2]}\n",
     "in front": "inputs: {a: [1, -2, 0.3], b: [1, 2, 3]}\ngraph: {h: a.tanh(), p: h * b, y: p.sum()}\n",
+    "in front of all": "inputs: {a: 0.5, w: -1.5}\ngraph: {p: a * w, h: p.tanh(), y: h * h}\n",
     "behind": "inputs: {a: [1, -2, 0.3]}\ngraph: {h: a * a, y: h.tanh()}\nbackward: {y: [1, 0.5, -2]}\n",
 }
 
 
 class Silent(sound.Tensor):
-    """Its tanh is a new tensor, which wants no gradient; a pass from there does nothing."""
+    """Its tanh is a new tensor, which wants no gradient, as all made of it; a pass from there does nothing."""
 
     is_cut = False
+
+    def new(self, data: Any, parents: Any = (), rule: Any = None) -> Any:
+        made = super().new(data, parents, rule)
+        made.is_cut = bool(parents) and all(parent.is_cut for parent in parents)
+        return made
 
     def tanh(self) -> Any:
         made = Silent(np.tanh(self.data))
