@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 
 from gradcheck.checks.failures import fault_localization
+from gradcheck.checks.failures.assigning_ops import blame_assigning_op
 from gradcheck.checks.failures.cut_results import is_silent
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.fault_localization import Fault
@@ -62,6 +63,8 @@ def explain_accumulation(
             failures.mark_gradient_consequences(fault_localization.origin_of(wrong[0]), engine, behind)
             continue
         own.append(fault)
+    if own and not wrong and blame_assigning_op(failures, engine):
+        return
     for fault in islice(fault_localization.first_faults(own, flow), MAX_DIAGNOSED):
         uses = len(record.received.get(flow.tensors[fault.tensor], ()))
         _blame_fault(failures, engine, fault, uses)

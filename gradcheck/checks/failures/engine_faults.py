@@ -8,6 +8,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.checks.closeness.nearly_equal import nearly_equal, rounding_tolerance
+from gradcheck.checks.failures.assigning_ops import blame_assigning_op
 from gradcheck.checks.failures.composed_ops import op_parts
 from gradcheck.checks.failures.point_failures import PointFailures
 from gradcheck.checks.failures.traversal_probe import BACKWARD_PASS, diagnose_small_graphs
@@ -35,7 +36,7 @@ def is_unreliable(failures: PointFailures, engine: Engine, wrong: Sequence[Wrong
     found = diagnose_small_graphs(engine, failures.reference)  # the order of operands may be all that varies
     if found is not None:
         _blame(failures, engine, BACKWARD_PASS, found)
-    else:
+    elif not blame_assigning_op(failures, engine):
         _blame(failures, engine, Cause(fact("chance"), fact("not_the_same_twice")), _NONDETERMINISTIC)
     return True
 

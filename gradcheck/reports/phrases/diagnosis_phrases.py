@@ -96,6 +96,8 @@ add_phrases(
         "stale_after_zeroing": "stale: what is to be forgotten between two passes is still there in the second",
         "shown_by_property": "'{name}' fails, and gradients add up without it",
         "stale_everywhere": "stale: what earlier passes have left in intermediate tensors is passed on again",
+        "op_assigns": "accumulated by overwriting: {op} assigns a gradient where it should add to it",
+        "lost_beside_others": "a gradient that was there before the op's pass is gone, and other ops keep theirs",
         "overwritten_everywhere": "accumulated by overwriting: what arrives at a tensor replaces what has arrived "
         "there",
         "passed_on_array_shared": "mutated: gradients are added up in place, in arrays that several tensors share",
