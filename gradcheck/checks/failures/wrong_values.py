@@ -16,6 +16,7 @@ from gradcheck.checks.failures.source_location import source_part
 from gradcheck.checks.result import Cause, Diagnosis
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.define_by_run import DefineByRun, OpRun
+from gradcheck.engines.tensor_class.foreign_engine import ForeignEngine
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.expr.nodes import Call, Name
@@ -33,7 +34,9 @@ def has_wrong_values(failures: PointFailures, engine: Engine) -> bool:
     if changed and here:
         cause = Cause(fact("ops_of", engine=engine.name), fact("change_arguments", tensors=changed))
         found = Diagnosis("input_mutated", fact("inputs_mutated", tensors=changed), confidence="confirmed")
-        failures.change(lead, cause=cause, diagnoses=(found,))
+        op = next((one for one in failures.point.applications if _changes(failures, engine, one)), None)
+        code = None if op is None else op_parts(failures, engine, op).place
+        failures.change(lead, cause=cause, diagnoses=(found,), code=failures.comparisons[lead].code or code)
     else:
         cause = _blame(failures, engine, lead, tensor, _is_wrong)
         failures.change(lead, diagnoses=diagnose(_values(failures, engine, tensor)) if here else ())
@@ -126,6 +129,18 @@ def _is_wrong(failures: PointFailures, engine: Engine, application: Application)
     outputs = right if isinstance(right, tuple) else (right,)
     wanted = [np.asarray(a) for a, output in zip(outputs, application.outputs, strict=False) if output is not None]
     return not all(nearly_equal(got, want) for got, want in zip(ran[1], wanted, strict=False))
+
+
+def _changes(failures: PointFailures, engine: Engine, application: Application) -> bool:
+    """Return whether an op alone changes one of its arguments."""
+    if not isinstance(engine, ForeignEngine):
+        return False
+    try:
+        with engine.fresh_session(failures.point.problem.dtype):
+            leaves = OpRun(engine, application, ()).leaves
+            return any(not np.array_equal(engine.current_values(one), one.array, equal_nan=True) for one in leaves)
+    except COMPUTATION_ERRORS:
+        return False
 
 
 def _entry(failures: PointFailures, tensor: str) -> Fact:

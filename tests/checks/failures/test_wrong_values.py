@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from gradcheck import run
 from gradcheck.checks.result import Comparison
+from gradcheck.engines.resolve import adapt
 from gradcheck.facts import Fact, fact
+from gradcheck.language.loader import load_text
 from tests.checks.failures.test_composed_ops import causes, checked
+from tests.engines.dialects import sound
 
 TANH = ("result = np.tanh(self.data)", "result = np.tanh(self.data) * 1.5")
 POW = ("return type(self)(self.data**power,", "return type(self)(self.data**power + 1,")
@@ -75,3 +83,19 @@ def test_what_accumulates_after_a_step_that_should_raise_follows_from_that() -> 
     assert not others
     assert found.cause is not None
     assert found.cause.origin == fact("outcome_of_step", number=1)
+
+
+def test_an_op_that_changes_its_argument_is_shown_with_its_line() -> None:
+    class InPlace(sound.Tensor):
+        def relu(self) -> Any:
+            return self.new(np.maximum(0, self.data, out=self.data), (self,), lambda g: (g * (self.data > 0),))
+
+    cases, errors = load_text(
+        "inputs: {a: [1, -2, 3]}\ngraph: {h: a * a, y: a.relu()}\nbackward: {y: [1, 2, 3]}\n", "c.yaml"
+    )
+    assert not errors
+    (found,) = run(cases, engines=[adapt(InPlace, "mine")], trials=1).cases
+    (shown,) = [c for c in found.comparisons if c.cause]
+    assert [d.kind for d in shown.diagnoses] == ["input_mutated"]
+    assert shown.code is not None
+    assert shown.code.line == InPlace.relu.__code__.co_firstlineno
