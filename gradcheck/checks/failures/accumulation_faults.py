@@ -51,10 +51,12 @@ def explain_accumulation(
         return
     explained = {one.application.owner for one in wrong} | shared
     silent = _outside_graph(flow, wrong)
+    for entry, origin in silent.items():
+        if gradients.get(entry) is None:
+            failures.mark_gradient_consequences(origin, engine, {entry})
     own: list[Fault] = []
     for fault in found:
-        if fault.got is None and fault.tensor in silent:  # it is not in the graph
-            failures.mark_gradient_consequences(silent[fault.tensor], engine, {fault.tensor})
+        if fault.got is None and fault.tensor in silent:
             continue
         if explained & fault_localization.contributing_entries(flow, gradients, fault.tensor):
             continue

@@ -17,6 +17,7 @@ _CASES = {
     "alone": "inputs: {a: [1, -2, 0.3]}\ngraph: {y: a.tanh()}\nbackward: {y: [1, 0.5, -2]}\n",
     "in front": "inputs: {a: [1, -2, 0.3], b: [1, 2, 3]}\ngraph: {h: a.tanh(), p: h * b, y: p.sum()}\n",
     "in front of all": "inputs: {a: 0.5, w: -1.5}\ngraph: {p: a * w, h: p.tanh(), y: h * h}\n",
+    "summed": "inputs: {a: [1, -2, 0.3]}\ngraph: {h: a.tanh(), q: h + h, y: q.sum()}\n",
     "behind": "inputs: {a: [1, -2, 0.3]}\ngraph: {h: a * a, y: h.tanh()}\nbackward: {y: [1, 0.5, -2]}\n",
 }
 
@@ -70,6 +71,8 @@ def test_the_op_that_cuts_the_graph_is_the_only_cause(kind: Any, text: str) -> N
     assert (shown.cause.origin["op"], shown.cause.fault.kind) == ("tanh", "its_gradient_is_wrong")
     assert [d.kind for d in shown.diagnoses] == ["detached"]
     assert [d.confidence for d in shown.diagnoses] == ["confirmed"]
+    rest = [c for c in found.comparisons if c.status == "failed" and c is not shown]
+    assert {c.consequence_of for c in rest} <= {shown.cause.origin}
 
 
 def test_a_rule_that_raises_is_no_cut() -> None:
