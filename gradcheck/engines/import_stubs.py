@@ -52,19 +52,7 @@ _IRRELEVANT_MODULES = frozenset(
         *("matplotlib", "graphviz", "pygraphviz", "pydot", "networkx", "seaborn", "plotly", "PIL", "imageio", "cv2"),
         *("IPython", "ipywidgets", "streamlit", "gradio", "tqdm", "colorama", "termcolor", "wandb", "prettytable"),
         *("pandas", "sklearn", "torchvision", "datasets", "requests", "tensorboardX", "dill", "loguru", "manim"),
-        *(
-            "h5py",
-            "safetensors",
-            "gym",
-            "gymnasium",
-            "pygame",
-            "nltk",
-            "psutil",
-            "hypothesis",
-            "torchviz",
-            "torchsummary",
-            "fire",
-        ),
+        *("h5py", "gym", "gymnasium", "pygame", "nltk", "psutil", "hypothesis", "torchviz", "torchsummary", "fire"),
         *("safetensors", "pyopencl", "pycuda", "cupyx", "triton"),
     )
 )
