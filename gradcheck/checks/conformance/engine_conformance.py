@@ -16,7 +16,6 @@ from gradcheck.checks.failures.traversal_probe import diagnose_small_graphs
 from gradcheck.checks.result import CaseResult, CaseStatus, Diagnosis, RunResult
 from gradcheck.checks.scheduling.run import Source, run
 from gradcheck.engines.base import Engine, conventions
-from gradcheck.engines.torch import Torch
 from gradcheck.facts import Fact, fact
 from gradcheck.notebook_repr import NotebookRepr
 
@@ -119,11 +118,11 @@ def conform(
 
 def _backward_pass_fault(engine: Engine, properties: Sequence[PropertyFinding]) -> Diagnosis | None:
     """Return what is wrong with its backward passes as a whole, if known."""
-    reference, failing = Torch(), {one.name for one in properties if one.status == "fails"}
+    failing = {one.name for one in properties if one.status == "fails"}
     with quiet():
-        found = diagnose_small_graphs(engine, reference)
+        found = diagnose_small_graphs(engine)
         if found is None and ACCUMULATES in failing:
-            found = diagnose_small_graphs(engine, reference, 2)
+            found = diagnose_small_graphs(engine, 2)
     if found is None and FORGETS in failing and ACCUMULATES not in failing:
         return Diagnosis("stale", fact("stale_after_zeroing"), "confirmed", fact("shown_by_property", name=FORGETS))
     return found

@@ -101,7 +101,7 @@ def _is_by_total(failures: PointFailures, engine: Engine, fault: Fault) -> bool:
 
 def _blame_fault(failures: PointFailures, engine: Engine, fault: Fault, uses: int) -> None:
     diagnoses = diagnose(evidence_of_accumulation(fault, engine, failures.context.points, failures.point))
-    diagnoses = separate_by_small_graphs(diagnoses, engine, failures.reference)
+    diagnoses = separate_by_small_graphs(diagnoses, engine)
     cause = fault_localization.wrong_accumulation_cause(fault, failures.operations, uses)
     places = failures.failed_here((ClaimKind.GRADIENT,), engine.name)
     there = [place for place in places if failures.comparisons[place].tensor == fault.tensor]

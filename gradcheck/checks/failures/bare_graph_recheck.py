@@ -187,7 +187,7 @@ class _BareGraphRecheck:
             owners = {one.application.owner for one in wrong if self._is_composed(one)}
             flow = PointFailures(self.context, self.point).flow(0)
             all_composed = bool(wrong) and all(self._is_composed(one) for one in wrong)
-            if all_composed and not is_right_on_small_graph(self.engine, self.context.engines.reference):
+            if all_composed and not is_right_on_small_graph(self.engine):
                 all_composed = False  # the pass itself is wrong
             self._behind = flow.behind(*owners) if all_composed else set()
         return self._behind

@@ -33,7 +33,7 @@ def is_unreliable(failures: PointFailures, engine: Engine, wrong: Sequence[Wrong
     again = (engine.evaluate(failures.point.problem) for _ in range(_REPEATS))
     if all(_same(evaluation, other) for other in again) and _same_alone(failures, engine, wrong):
         return False
-    found = diagnose_small_graphs(engine, failures.reference)  # the order of operands may be all that varies
+    found = diagnose_small_graphs(engine)  # the order of operands may be all that varies
     if found is not None:
         _blame(failures, engine, BACKWARD_PASS, found)
     elif not blame_assigning_op(failures, engine):
@@ -50,7 +50,7 @@ def is_wrong_everywhere(failures: PointFailures, engine: Engine, wrong: Sequence
         return False
     if len(others) == len(wrong) and (wrong or not _arrives_nowhere(failures, engine)):
         return False
-    found = diagnose_small_graphs(engine, failures.reference)
+    found = diagnose_small_graphs(engine)
     if found is None or (found.kind != "counted_twice" and found.message.kind != "goes_from_leaves"):
         return False
     _blame(failures, engine, BACKWARD_PASS, found)

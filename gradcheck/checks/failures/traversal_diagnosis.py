@@ -53,9 +53,9 @@ def _find_traversal_fault(failures: PointFailures, engine: Engine, step: int, pl
     causes = [failures.comparisons[place] for place in places if failures.comparisons[place].cause is not None]
     kinds = {d.kind for c in causes for d in c.diagnoses}
     is_explained = bool(causes) and (all(map(_is_conclusive, causes)) or kinds == {"passed_on_early"})
-    general = diagnose_small_graphs(engine, failures.reference)
+    general = diagnose_small_graphs(engine)
     if general is None and _is_repeated_pass(failures.flow(step)):
-        general = diagnose_small_graphs(engine, failures.reference, 2)
+        general = diagnose_small_graphs(engine, 2)
     if general is None and is_explained:
         return None
     here = diagnose_case(failures.context.points, failures.point, engine, step)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -37,6 +37,8 @@ class TraversedGraph:
     earlier_starts: Sequence[Totals]
     numbers: Mapping[Tensor, int]
     reversed_ops: int = AS_WRITTEN
+    #: What passes have computed, by the pass and `reversed_ops`.
+    known: dict[tuple[Traversal, int], Totals | None] = field(default_factory=dict, compare=False, repr=False)
 
     def shares_of(self, tensor: Tensor, totals: Totals) -> Shares:
         """Return what a tensor passes on; the same array for the same numbers."""
@@ -331,5 +333,10 @@ TRAVERSAL_FAULTS = (
 
 
 def run_in_orders(graph: TraversedGraph, run: Traversal, orders: Iterable[int]) -> Iterator[Totals]:
-    found = (run(replace(graph, reversed_ops=order)) for order in orders)
-    yield from (totals for totals in found if totals is not None)
+    """Yield what a pass computes in each order of the operands, once a graph."""
+    for order in orders:
+        if (run, order) not in graph.known:
+            graph.known[run, order] = run(replace(graph, reversed_ops=order))
+        totals = graph.known[run, order]
+        if totals is not None:
+            yield totals

@@ -30,8 +30,8 @@ from gradcheck.checks.failures.traversal_faults import (
     TraversedGraph,
     run_in_orders,
 )
-from gradcheck.checks.options import Engines
 from gradcheck.checks.points.drawing import Points
+from gradcheck.checks.points.perturbation import scaled_problem
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Cause, Diagnosis
 from gradcheck.engines.base import Engine, Evaluation, own_dtype
@@ -58,13 +58,21 @@ _TIMES = 2
 Gradients = dict[str, np.ndarray | None]
 
 
+class _Recorded(NamedTuple):
+    """A problem's graph, recorded by the core."""
+
+    flow: GradientFlow
+    graph: TraversedGraph
+    inputs: Sequence[str]
+
+
 class _Observation(NamedTuple):
     """The inputs' gradients after one pass over a graph."""
 
     flow: GradientFlow
     graph: TraversedGraph
-    gradients: Gradients
     inputs: Sequence[str]
+    gradients: Gradients
 
     @property
     def is_right(self) -> bool:
@@ -87,17 +95,17 @@ _Observations = tuple[_Observation, ...]
 def diagnose_case(points: Points, point: Point, engine: Engine, step: int) -> Diagnosis | None:
     """Return the wrong pass that explains the case's inputs here and nearby."""
     near = [points.nearby_point(point, number) for number in range(MORE_POINTS + 1)]
-    seen = [(_observe(one.problem, one.evaluation(engine), step),) for one in near]
+    seen = [(_observe(_recorded(one.problem, step), one.evaluation(engine)),) for one in near]
     first = seen[0][0]
     is_telling = any(np.any(gradient) for name in first.inputs if (gradient := first.gradients.get(name)) is not None)
     return _match_fault(seen) if is_telling and not first.is_right else None
 
 
-def diagnose_small_graphs(engine: Engine, reference: Engine, passes: int = 1) -> Diagnosis | None:
+def diagnose_small_graphs(engine: Engine, passes: int = 1) -> Diagnosis | None:
     """Return the wrong pass that explains the small graphs; None if none does."""
     for form in _FORMS:
         try:
-            seen = _observe_small_graphs(engine, reference, passes, form)
+            seen = _observe_small_graphs(engine, passes, form)
             if _is_right(seen):
                 return None
             found = _match_fault(seen) or _match_fault(seen, in_any_order=True)
@@ -108,22 +116,20 @@ def diagnose_small_graphs(engine: Engine, reference: Engine, passes: int = 1) ->
     return None
 
 
-def is_right_on_small_graph(engine: Engine, reference: Engine) -> bool:
+def is_right_on_small_graph(engine: Engine) -> bool:
     """Return whether an engine is right on the small graphs, if it runs them."""
     for form in _FORMS:
         with suppress(*COMPUTATION_ERRORS):
-            return _is_right(_observe_small_graphs(engine, reference, 1, form))
+            return _is_right(_observe_small_graphs(engine, 1, form))
     return True
 
 
-def separate_by_small_graphs(
-    diagnoses: tuple[Diagnosis, ...], engine: Engine, reference: Engine
-) -> tuple[Diagnosis, ...]:
+def separate_by_small_graphs(diagnoses: tuple[Diagnosis, ...], engine: Engine) -> tuple[Diagnosis, ...]:
     """Return the likely one of `overwritten` and `use_dropped`, by three uses."""
     kinds = {diagnosis.kind for diagnosis in diagnoses}
-    if not kinds >= {"overwritten", "use_dropped"} or is_right_on_small_graph(engine, reference):
+    if not kinds >= {"overwritten", "use_dropped"} or is_right_on_small_graph(engine):
         return diagnoses
-    found = diagnose_small_graphs(engine, reference)
+    found = diagnose_small_graphs(engine)
     kind = "use_dropped" if found is None else found.kind
     kept = [diagnosis for diagnosis in diagnoses if diagnosis.kind == kind]
     if len(kept) != 1:
@@ -135,29 +141,33 @@ def _is_right(seen: Sequence[_Observations]) -> bool:
     return all(one.is_right for point in seen for one in point)
 
 
-def _observe_small_graphs(
-    engine: Engine, reference: Engine, passes: int, form: tuple[int, bool]
-) -> list[_Observations]:
+def _observe_small_graphs(engine: Engine, passes: int, form: tuple[int, bool]) -> list[_Observations]:
     """Return the observations at several points, several times each."""
-    problems = _small_graphs(passes, own_dtype(engine), form)
-    return list(zip(*(_observe_graph(problem, engine, reference, passes) for problem in problems), strict=True))
+    graphs = _small_graphs(passes, own_dtype(engine), form)
+    return list(zip(*(_observe_graph(points, engine) for points in graphs), strict=True))
 
 
-def _observe_graph(problem: Problem, engine: Engine, reference: Engine, passes: int) -> list[_Observation]:
-    points = Points(problem, Engines((engine,), reference))
-    with using_default_dtype(real_of(problem.dtype)):
-        problems = [points.nearby_point(points.own, number).problem for number in range(MORE_POINTS + 1)]
-        return [_observe(one, engine.evaluate(one), passes - 1) for one in problems for _ in range(_TIMES)]
+def _observe_graph(points: Sequence[_Recorded], engine: Engine) -> list[_Observation]:
+    with using_default_dtype(real_of(points[0].flow.problem.dtype)):
+        return [_observe(one, engine.evaluate(one.flow.problem)) for one in points for _ in range(_TIMES)]
 
 
 @lru_cache
-def _small_graphs(passes: int, dtype: str | None, form: tuple[int, bool]) -> tuple[Problem, ...]:
-    """Return the small graphs in a form (see _FORMS)."""
+def _small_graphs(passes: int, dtype: str | None, form: tuple[int, bool]) -> tuple[tuple[_Recorded, ...], ...]:
+    """Return the small graphs in a form (see _FORMS), each at several points.
+
+    They are kept with what faults compute on them, which is the same for every engine."""
     dimensions, is_given = form
     inputs = {name: np.full((1,) * dimensions, number).tolist() for name, number in _INPUTS.items()}
     incoming = np.ones((1,) * dimensions).tolist() if is_given else None
-    return tuple(
+    problems = (
         literal_problem("reuse", inputs, graph, {list(graph)[-1]: incoming}, passes, dtype) for graph in _GRAPHS
+    )
+    return tuple(
+        tuple(
+            _recorded(scaled_problem(one, number) if number else one, passes - 1) for number in range(MORE_POINTS + 1)
+        )
+        for one in problems
     )
 
 
@@ -186,15 +196,17 @@ def _explains(wrong: TraversalFault, point: _Observations, order: int | None) ->
     )
 
 
-def _observe(problem: Problem, evaluation: Evaluation, step: int) -> _Observation:
-    """Observe the inputs' gradients. Raises LookupError for a missing step."""
+def _recorded(problem: Problem, step: int) -> _Recorded:
+    """Record the graph of a problem. Raises LookupError for a missing step."""
     flow = GradientFlow(problem, step)
     roots, seeds = flow.roots_and_seeds()
-    graph = TraversedGraph(
-        roots, seeds, list(_earlier_starts(flow)), {tensor: number for number, tensor in enumerate(flow.owners)}
-    )
-    inputs = [name for name in problem.inputs if name in flow.tensors]
-    return _Observation(flow, graph, gradient_increments(evaluation, step), inputs)
+    numbers = {tensor: number for number, tensor in enumerate(flow.owners)}
+    graph = TraversedGraph(roots, seeds, list(_earlier_starts(flow)), numbers)
+    return _Recorded(flow, graph, [name for name in problem.inputs if name in flow.tensors])
+
+
+def _observe(recorded: _Recorded, evaluation: Evaluation) -> _Observation:
+    return _Observation(*recorded, gradient_increments(evaluation, recorded.flow.step))
 
 
 def _earlier_starts(flow: GradientFlow) -> Iterator[Totals]:

@@ -24,14 +24,13 @@ from gradcheck.checks.result import Diagnosis
 from gradcheck.engines.base import Evaluation, State
 from gradcheck.engines.core import Core
 from gradcheck.engines.resolve import adapt
-from gradcheck.engines.torch import Torch
 from gradcheck.facts import fact
 from tests.checks.mutants import WrongSweep
 from tests.engines.dialects import bare, diseases, figures, sound
 
 
 def asked(kind: Any, passes: int = 1) -> str:
-    found = diagnose_small_graphs(adapt(kind, "mine"), Torch(), passes)
+    found = diagnose_small_graphs(adapt(kind, "mine"), passes)
     return "" if found is None else found.kind
 
 
@@ -47,7 +46,7 @@ def asked(kind: Any, passes: int = 1) -> str:
 def test_every_disease_of_a_pass_is_named(disease: str, kind: str) -> None:
     sick = type("Sick", (getattr(diseases, disease), sound.Tensor), {})
     assert asked(sick) == kind
-    assert not is_right_on_small_graph(adapt(sick, "mine"), Torch())
+    assert not is_right_on_small_graph(adapt(sick, "mine"))
 
 
 def test_what_is_left_over_shows_in_a_second_pass() -> None:
@@ -86,7 +85,7 @@ ALIKE = {
 @pytest.mark.parametrize("wrong", [w for w in TRAVERSAL_FAULTS if w.kind != "stale"], ids=lambda w: w.message.kind)
 def test_every_way_of_going_wrong_has_numbers_of_its_own(wrong: TraversalFault, order: int) -> None:
     for number, way in enumerate(wrong.traversals):
-        found = diagnose_small_graphs(Going(way, order), Torch())  # type: ignore[arg-type]
+        found = diagnose_small_graphs(Going(way, order))  # type: ignore[arg-type]
         if (wrong.kind, number, order, wrong.in_any_order) not in ALIKE:
             assert found is not None and found.kind == wrong.kind, number  # noqa: PT018
 
@@ -99,7 +98,7 @@ def test_who_takes_matrices_alone_is_asked_for_matrices() -> None:
             return super().evaluate(problem)
 
     (latest, *_) = next(wrong.traversals for wrong in TRAVERSAL_FAULTS if wrong.kind == "overwritten")
-    found = diagnose_small_graphs(Matrices(latest, AS_WRITTEN), Torch())  # type: ignore[arg-type]
+    found = diagnose_small_graphs(Matrices(latest, AS_WRITTEN))  # type: ignore[arg-type]
     assert found is not None
     assert found.kind == "overwritten"
 
@@ -118,28 +117,28 @@ def test_what_is_added_twice_is_counted_twice() -> None:
 @pytest.mark.parametrize("kind", [sound.Tensor, figures.Value, figures.Shuffled], ids=lambda kind: kind.__name__)
 def test_what_is_right_is_no_disease(kind: type) -> None:
     assert asked(kind) == ""
-    assert diagnose_small_graphs(Core(), Torch()) is None
+    assert diagnose_small_graphs(Core()) is None
 
 
 def test_of_what_cannot_be_asked_nothing_is_said() -> None:
     assert asked(bare.Overwriting) == ""
-    assert is_right_on_small_graph(adapt(bare.Overwriting, "mine"), Torch())
+    assert is_right_on_small_graph(adapt(bare.Overwriting, "mine"))
 
 
 BOTH = tuple(Diagnosis(kind, fact("said", text=kind), "possible") for kind in ("overwritten", "use_dropped"))
 
 
 def test_a_right_engine_refutes_neither() -> None:
-    assert separate_by_small_graphs(BOTH, Core(), Core()) == BOTH
+    assert separate_by_small_graphs(BOTH, Core()) == BOTH
 
 
 def test_one_kind_alone_is_not_separated() -> None:
-    assert separate_by_small_graphs(BOTH[:1], WrongSweep("overwritten"), Core()) == BOTH[:1]
+    assert separate_by_small_graphs(BOTH[:1], WrongSweep("overwritten")) == BOTH[:1]
 
 
 @pytest.mark.parametrize(("fault", "kind"), [("overwritten", "overwritten"), ("a use dropped", "use_dropped")])
 def test_three_uses_separate_the_two(fault: str, kind: str) -> None:
-    (found,) = separate_by_small_graphs(BOTH, WrongSweep(fault), Core())
+    (found,) = separate_by_small_graphs(BOTH, WrongSweep(fault))
     assert (found.kind, found.confidence) == (kind, "confirmed")
     assert found.evidence is not None
     assert found.evidence.kind == "small_graph_shows"
