@@ -89,18 +89,26 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet():
         try:
             context = examine(_without_implementations(case), options, engines)
+            if case.states_derivatives:
+                context.found += _check_derivatives(context)
             code = implementations.check_implementations(context, options.apply(case)) if case.implementations else None
         except InvalidCase as error:
             return _undrawn_result(case, options, error)
     return apply_xfail(verdict(context, case, time.perf_counter() - start, code), case, options.today)
 
 
+def _check_derivatives(context: Context) -> list[Comparison]:
+    from gradcheck.checks.derivatives.derivative_check import check_derivatives  # not needed by most cases
+
+    with _timed(context, "derivatives"):
+        return check_derivatives(context, examine)
+
+
 def _without_implementations(case: Case) -> Case:
     """Return the case without trials if only its code needs them."""
     if not case.implementations:
         return case
-    claims = case.formulas or case.wrong_formulas or case.checks or any(step.checks for step in case.steps)
-    return case if claims else without_trials(case)
+    return case if case.has_general_claims else without_trials(case)
 
 
 def _in_engine_dtype(case: Case, options: Options, engines: Engines) -> Options:

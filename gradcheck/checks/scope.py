@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engines.base import State
+from gradcheck.engines.core import Core
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.jacobian import derivative
 from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NUMPY, Host
-from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.nodes import Derivative, Expr
 from gradcheck.language.problem import Problem
 
 
@@ -20,21 +23,33 @@ class Scope(dict[str, Any]):
     """Arrays, sizes and tuples of arrays by name, after one step.
 
     Names are sizes, constants, values of the graph and the steps (`let`) of a derivation. `gradients` holds
-    `grad(p)`, zeros where no gradient arrived. Looking up a step that cannot be computed raises its GradcheckError.
+    `grad(p)`, zeros where no gradient arrived, and derivatives such as `jacobian(y, x)`. Looking up a step that cannot
+    be computed raises its GradcheckError.
     """
 
-    def __init__(self, problem: Problem, state: State, host: Host = NUMPY, *, waits: bool = False) -> None:
-        """Compute the steps at once, or with `waits` at their first use."""
+    def __init__(
+        self,
+        problem: Problem,
+        state: State,
+        host: Host = NUMPY,
+        *,
+        waits: bool = False,
+        engine: DefineByRun | None = None,
+    ) -> None:
+        """Compute the steps at once, or with `waits` at their first use.
+
+        `engine`, the core by default, computes Jacobians and Hessians at their first use."""
         super().__init__(problem.sizes)
         self._problem, self.host = problem, host
         self.state = state
         self.update(problem.constants)
         self.update(_group_outputs(state.values))
-        self.gradients: dict[str, np.ndarray] = {
-            name: np.zeros_like(state.values[name]) if gradient is None else gradient
+        self.gradients = _Derivatives(problem, engine)
+        self.gradients.update(
+            (name, np.zeros_like(state.values[name]) if gradient is None else gradient)
             for name, gradient in state.gradients.items()
             if gradient is not None or name in state.values
-        }
+        )
         self._broken: dict[str, GradcheckError] = {}
         self._waiting = set(problem.case.let)
         if not waits:
@@ -80,6 +95,27 @@ class Scope(dict[str, Any]):
         if array.dtype.kind not in "biufcV":
             raise GradcheckError(f"a {type(value).__name__} where a tensor is expected")
         return array
+
+
+class _Derivatives(dict[str, np.ndarray]):
+    """Gradients by tensor, and by its text every Jacobian and Hessian."""
+
+    def __init__(self, problem: Problem, engine: DefineByRun | None) -> None:
+        super().__init__()
+        self._problem, self._engine = problem, engine
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or _is_derivative(name)
+
+    def __missing__(self, name: str) -> np.ndarray:
+        if not _is_derivative(name):
+            raise KeyError(name)
+        self[name] = found = derivative(self._engine or Core(), self._problem.with_latest_inputs(), Derivative(name))
+        return found
+
+
+def _is_derivative(name: object) -> bool:
+    return isinstance(name, str) and name.endswith(")")
 
 
 def _group_outputs(values: Mapping[str, np.ndarray]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from gradcheck.checks.result import CaseResult, Comparison, Failure
 from gradcheck.errors import Place
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case
+from gradcheck.language.expr.nodes import Derivative
 
 
 def apply_xfail(found: CaseResult, case: Case, today: str) -> CaseResult:
@@ -56,13 +57,14 @@ def _unnamed_failures(found: CaseResult, case: Case, only: tuple[str, ...]) -> t
 
 
 def _is_called(name: str, c: Comparison, case: Case) -> bool:
-    if name in (c.tensor, c.tensor.partition("[")[0]):
+    tensors = Derivative(c.tensor).tensors if c.what.is_about_derivative else (c.tensor,)
+    if name in (c.tensor, *tensors, *(tensor.partition("[")[0] for tensor in tensors)):
         return bool(name)
     is_tensor = name in case.graph or name in case.inputs or name in case.constants
     if name == " ".join(c.formula.split()) and not is_tensor:
         return True
     kind, _, tensor = name.partition(" of ")
-    return kind.replace(" ", "_") in (c.what, c.what.subject) and tensor in ("", c.tensor)
+    return kind.replace(" ", "_") in (c.what, c.what.subject) and tensor in ("", c.tensor, *tensors)
 
 
 def _name(c: Comparison) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.expr.nodes import Expr
@@ -149,6 +149,8 @@ class Generalize:
     thorough: bool = False
 
 
+DerivativeClaims: TypeAlias = Mapping[str, Mapping[str, tuple[Claim, ...]]]
+
 #: The errors in `only` of `xfail`, beyond kinds of claims and the errors that a step may expect.
 XFAIL_ERRORS = ("code_raised", "engine_error", "recursion", "not_raised", "bad_argument", "too_large")
 
@@ -164,6 +166,10 @@ class ExpectedFailure:
     reason: str
     only: tuple[str, ...] = ()
     until: str = ""
+
+
+#: The keys of claims about Jacobians and Hessians.
+DERIVATIVE_SECTIONS = ("jacobians", "wrong_jacobians", "hessians", "wrong_hessians")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +196,11 @@ class Case:
     expected: Mapping[str, Value | None] = field(default_factory=dict)
     formulas: Mapping[str, tuple[Claim, ...]] = field(default_factory=dict)
     wrong_formulas: Mapping[str, tuple[Claim, ...]] = field(default_factory=dict)
+    #: By the tensor that is differentiated, then by the other: `x`; of Hessians `w`, or `w, b` for a mixed one.
+    jacobians: DerivativeClaims = field(default_factory=dict)
+    wrong_jacobians: DerivativeClaims = field(default_factory=dict)
+    hessians: DerivativeClaims = field(default_factory=dict)
+    wrong_hessians: DerivativeClaims = field(default_factory=dict)
     let: Mapping[str, Claim] = field(default_factory=dict)
     checks: tuple[Claim, ...] = ()
     shapes: Mapping[str, tuple[str | int, ...] | Expr] = field(default_factory=dict)
@@ -208,6 +219,17 @@ class Case:
         """True if any failure is expected, so that no correction is searched."""
         return self.xfail is not None and not self.xfail.only
 
+    @property
+    def states_derivatives(self) -> bool:
+        """True if it claims a Jacobian or a Hessian."""
+        return any(getattr(self, section) for section in DERIVATIVE_SECTIONS)
+
+    @property
+    def has_general_claims(self) -> bool:
+        """True if it claims anything that may hold at other numbers."""
+        checks = self.checks or any(step.checks for step in self.steps)
+        return bool(self.formulas or self.wrong_formulas or checks) or self.states_derivatives
+
     def let_steps_of(self, formula: Expr) -> tuple[str, ...]:
         """Return the `let` steps that a formula uses, by others too, in order."""
         if not self.let:
@@ -225,7 +247,9 @@ class Case:
 
     def without_claims(self) -> Case:
         """Return the case with nothing claimed at its top level."""
-        return replace(self, values={}, expected={}, formulas={}, wrong_formulas={}, let={}, checks=())
+        sections = ("values", "expected", "formulas", "wrong_formulas", "let", *DERIVATIVE_SECTIONS)
+        none: dict[str, Any] = {section: {} for section in sections}
+        return replace(self, **none, checks=())
 
 
 class Loaded(NamedTuple):

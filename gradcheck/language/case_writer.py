@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from gradcheck.language.case import (
+    DERIVATIVE_SECTIONS,
     Case,
     Claim,
+    DerivativeClaims,
     ExpectedFailure,
     Generalize,
     Implementation,
@@ -50,6 +52,8 @@ def _lines(case: Case) -> Iterator[str]:
     yield from _section("let", _texts(case.let))
     for section in ("formulas", "wrong_formulas"):
         yield from _derivations(section, getattr(case, section))
+    for section in DERIVATIVE_SECTIONS:
+        yield from _derivatives(section, getattr(case, section))
     yield from _checks(case.checks)
     yield from _section("shapes", {name: _shape(shape) for name, shape in case.shapes.items()})
     yield from _generalize(case)
@@ -158,9 +162,17 @@ def _derivations(section: str, claims: Mapping[str, tuple[Claim, ...]]) -> Itera
             yield from (f"    - {_text(claim.text)}" for claim in listed)
 
 
+def _derivatives(section: str, claims: DerivativeClaims) -> Iterator[str]:
+    if claims:
+        yield f"{section}:"
+    for name, by in claims.items():
+        first, *lines = _derivations(_text(name), by)
+        yield f"  {first}"
+        yield from (f"  {line}" for line in lines)
+
+
 def _generalize(case: Case) -> Iterator[str]:
-    claims = bool(case.formulas or case.wrong_formulas or case.checks or any(step.checks for step in case.steps))
-    claims = claims or bool(case.implementations)
+    claims = case.has_general_claims or bool(case.implementations)
     said = case.generalize
     if said is None:
         if claims:

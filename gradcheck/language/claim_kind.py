@@ -21,6 +21,10 @@ class ClaimKind(StrEnum):
     GRADIENT2 = "gradient2"  # second order: a gradient of `<gradient, probe>`
     CODE = "code"  # the behaviour of user code beyond its numbers
     WRONG_FORMULA = "wrong_formula"
+    JACOBIAN = "jacobian"
+    HESSIAN = "hessian"
+    WRONG_JACOBIAN = "wrong_jacobian"
+    WRONG_HESSIAN = "wrong_hessian"
     CHECK = "check"
 
     @property
@@ -41,7 +45,17 @@ class ClaimKind(StrEnum):
     @property
     def is_general(self) -> bool:
         """True if it must hold at any numbers and sizes."""
-        return self in (ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA, ClaimKind.CHECK)
+        return self in _GENERAL
+
+    @property
+    def is_about_derivative(self) -> bool:
+        """True if it states a Jacobian or a Hessian, right or wrong."""
+        return self in _DERIVATIVES
+
+    @property
+    def is_stated_wrong(self) -> bool:
+        """True if the file states that it must be refuted."""
+        return self.startswith("wrong_")
 
     @property
     def is_about_gradient(self) -> bool:
@@ -63,6 +77,6 @@ _OF_RUN = frozenset((ClaimKind.NODE_JVP, ClaimKind.JVP, ClaimKind.DOT_PRODUCT, C
 _SUBJECTS = {ClaimKind.EXPECTED_VALUE: ClaimKind.VALUE, ClaimKind.EXPECTED: ClaimKind.GRADIENT}
 _RANKS = {kind: rank for rank, kind in enumerate(ClaimKind)}
 _RANKS |= {kind: _RANKS[subject] for kind, subject in _SUBJECTS.items()}
-_OF_FILE = frozenset(
-    (ClaimKind.EXPECTED_VALUE, ClaimKind.EXPECTED, ClaimKind.FORMULA, ClaimKind.CHECK, ClaimKind.WRONG_FORMULA)
-)
+_DERIVATIVES = frozenset((ClaimKind.JACOBIAN, ClaimKind.HESSIAN, ClaimKind.WRONG_JACOBIAN, ClaimKind.WRONG_HESSIAN))
+_GENERAL = _DERIVATIVES | {ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA, ClaimKind.CHECK}
+_OF_FILE = _GENERAL | {ClaimKind.EXPECTED_VALUE, ClaimKind.EXPECTED}

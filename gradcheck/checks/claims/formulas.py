@@ -87,9 +87,9 @@ def difference_of(name: str, claim: Claim) -> Callable[[Scope], list[np.ndarray]
 def _compare_formula(claims: StepClaims, name: str, claim: Claim, what: ClaimKind) -> Comparison:
     """Compare a formula; one that cannot be evaluated fails."""
     subject = claims.subject(what, name, claim.place, formula=claim.text)
-    want = claims.scope.gradients.get(name)
-    if want is None:
+    if name not in claims.scope.gradients:
         return subject.failed(fact("says_nothing", engine=subject.reference, tensor=name))
+    want = claims.scope.gradients[name]
     try:
         got = claims.scope.array_of(claim.expr)
     except GradcheckError as error:

@@ -219,7 +219,7 @@ class Conditioning:
             if step >= len(states):
                 raise GradcheckError(f"step {step + 1} was not reached")
             with core.session(problem.dtype):
-                return differences(Scope(problem, states[step], core.host, waits=True))
+                return differences(Scope(problem, states[step], core.host, waits=True, engine=core))
 
         return self.measure(run)
 

@@ -138,7 +138,8 @@ class RoughRounding:
                 return []
             try:
                 with run.core.session(run.problem.dtype):
-                    found.append(differences(Scope(run.problem, run.states[step], run.core.host, waits=True)))
+                    scope = Scope(run.problem, run.states[step], run.core.host, waits=True, engine=run.core)
+                    found.append(differences(scope))
             except (GradcheckError, ValueError):
                 return []
         return [_largest_moves(several) for several in zip(*found, strict=True)]

@@ -79,7 +79,9 @@ class Point:
     def scope(self, step: int) -> Scope:
         """Return the names that claims may use after a step, by the reference."""
         if step not in self._scopes:
-            self._scopes[step] = Scope(self.problem, self.want.states[step])
+            reference = self.engines.reference
+            engine = reference if isinstance(reference, DefineByRun) else None
+            self._scopes[step] = Scope(self.problem, self.want.states[step], engine=engine)
         return self._scopes[step]
 
     def with_claims(self, case: Case) -> Point:

@@ -14,7 +14,19 @@ from gradcheck.errors import ArgumentError, InvalidCase
 from gradcheck.language.evaluation import scalar_arithmetic
 from gradcheck.language.evaluation.host import NUMPY, Host, OpCall, apply, apply_operator
 from gradcheck.language.evaluation.result_size import MAX_ELEMENTS
-from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
+from gradcheck.language.expr.nodes import (
+    Attribute,
+    Call,
+    Derivative,
+    Dtype,
+    Expr,
+    Gradient,
+    Literal,
+    Name,
+    Named,
+    Sequence,
+    Slice,
+)
 from gradcheck.language.expr.torch_names import constant
 from gradcheck.language.expr.traverse import postorder
 from gradcheck.language.suggest import did_you_mean
@@ -47,7 +59,7 @@ def _instruction(node: Expr) -> Instruction:
     match node:
         case Call(op, args, kwargs):
             what = OpCall.of(op, len(args), tuple(key for key, _ in kwargs))
-        case Name(name) | Dtype(name) | Gradient(name) | Attribute(_, name):
+        case Named(name) | Attribute(_, name):
             what = name
         case Literal(value):
             what = value
@@ -70,7 +82,8 @@ def evaluate(
 ) -> Any:
     """Return the value of `expr`.
 
-    `names` maps names to values, `gradients` maps `name` to the value of `grad(name)`. TooLarge is raised before a
+    `names` maps names to values, `gradients` maps `name` to the value of `grad(name)`, and `jacobian(y, x)` to that of
+    the derivative. TooLarge is raised before a
     tensor of more than `max_elements` elements is made. None skips this check, for expressions already evaluated on
     arguments of the same kinds and shapes. Raises InvalidCase for an unknown name, and the TensorErrors of ops.
     """
@@ -127,6 +140,8 @@ def run_instruction(
         return names[what] if what in names else _constant_value(what, names, host)
     if kind is Literal:
         return what
+    if kind is Derivative:
+        return _derivative(what, gradients)
     return _gradient(what, gradients) if kind is Gradient else _evaluate_other(kind, what, parts, host)
 
 
@@ -165,6 +180,12 @@ def _constant_value(name: str, names: Mapping[str, Any], host: Host) -> Any:
     if word is None:
         raise InvalidCase(f"unknown name '{name}'", hint=did_you_mean(name, names))
     return word.value if isinstance(word, Literal) else host.dtype(word.name)
+
+
+def _derivative(name: str, gradients: Mapping[str, Any] | None) -> Any:
+    if gradients is None or name not in gradients:
+        raise InvalidCase(f"{name} is not known here")
+    return gradients[name]
 
 
 def _gradient(name: str, gradients: Mapping[str, Any] | None) -> Any:

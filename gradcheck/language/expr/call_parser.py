@@ -17,7 +17,7 @@ from gradcheck.autograd.operators import PROPERTIES
 from gradcheck.autograd.signature import KEYWORD_ALIASES
 from gradcheck.errors import ArgumentError, Hint, InvalidCase
 from gradcheck.language.expr.argument_names import place_arguments
-from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Slice
+from gradcheck.language.expr.nodes import Attribute, Call, Derivative, Dtype, Expr, Gradient, Literal, Slice
 from gradcheck.language.expr.syntax import ParsePlan, Source, dotted_name, signed_number
 from gradcheck.language.expr.torch_names import (
     FOREIGN_OPS,
@@ -62,16 +62,27 @@ class CallSite:
 
 
 def _grad(site: CallSite) -> ParsePlan:
-    arg = first = site.arguments((1,), "grad(x), with the name of a tensor")[0]
-    index = ""
-    if isinstance(arg, ast.Subscript) and isinstance(arg.slice, ast.Constant) and type(arg.slice.value) is int:
-        index = f"[{arg.slice.value}]"
-        arg = arg.value
-    if not isinstance(arg, ast.Name):
-        hint = "give the expression a name of its own, in `graph`"
-        raise site.error("grad(…) takes the name of a tensor", hint, at=first)
-    gradient = Gradient(arg.id + index, at=site.at)
+    arg = site.arguments((1,), "grad(x), with the name of a tensor")[0]
+    gradient = Gradient(_tensor_name(site, arg, "grad(…) takes the name of a tensor"), at=site.at)
     return [], lambda parts: gradient
+
+
+def _derivative(site: CallSite, kind: str, counts: tuple[int, ...], usage: str) -> ParsePlan:
+    """Parse `jacobian(y, x)`, `hessian(f, x)` and `hessian(f, x, z)`."""
+    args = site.arguments(counts, usage)
+    names = [_tensor_name(site, arg, f"{kind}(…) takes names of tensors") for arg in args]
+    derivative = Derivative.of(kind, *names, at=site.at)
+    return [], lambda parts: derivative
+
+
+def _tensor_name(site: CallSite, arg: ast.expr, message: str) -> str:
+    """Return `x` or `m[0]`. Raises InvalidCase for any other expression."""
+    index, named = "", arg
+    if isinstance(arg, ast.Subscript) and isinstance(arg.slice, ast.Constant) and type(arg.slice.value) is int:
+        index, named = f"[{arg.slice.value}]", arg.value
+    if not isinstance(named, ast.Name):
+        raise site.error(message, "give the expression a name of its own, in `graph`", at=arg)
+    return named.id + index
 
 
 def _no_grad(site: CallSite) -> ParsePlan:
@@ -147,6 +158,8 @@ def _cast(site: CallSite, owner: ast.expr, name: str) -> ParsePlan:
 #: The readers of `name(…)`.
 FUNCTIONS: dict[str, Callable[[CallSite], ParsePlan | None]] = {
     "grad": _grad,
+    "jacobian": partial(_derivative, kind="jacobian", counts=(2,), usage="jacobian(y, x)"),
+    "hessian": partial(_derivative, kind="hessian", counts=(2, 3), usage="hessian(f, x) or hessian(f, x, z)"),
     "no_grad": _no_grad,
     "len": partial(_read_len, name="len"),
     "numel": partial(_read_len, name="numel"),

@@ -9,7 +9,18 @@ import math
 import re
 
 from gradcheck.autograd.op import lookup
-from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
+from gradcheck.language.expr.nodes import (
+    Attribute,
+    Call,
+    Derivative,
+    Dtype,
+    Expr,
+    Gradient,
+    Literal,
+    Name,
+    Sequence,
+    Slice,
+)
 from gradcheck.language.expr.printer import ATOM, INFIX, SUM, UNARY, Piece, Spelling, commas, render, to_text
 
 #: The precedence of other kinds of node, on the printer's scale.
@@ -58,6 +69,8 @@ def _spell(expr: Expr) -> Spelling:
             return _spell_call(expr)
         case Gradient(name):
             return ATOM, [rf"\nabla_{{{name_to_latex(name)}}}"]
+        case Derivative():
+            return ATOM, [_spell_derivative(expr)]
         case Attribute(value, name):
             return ATOM, [rf"\operatorname{{{name}}}\left(", (value, 0), r"\right)"]
         case Sequence(items, is_tuple):
@@ -70,6 +83,15 @@ def _spell(expr: Expr) -> Spelling:
             shown: list[list[Piece]] = [[] if bound is None else [(bound, _COMPARISON)] for bound in bounds]
             return ATOM, [piece for part in shown for piece in (":", *part)][1:]
     raise TypeError(f"{type(expr).__name__} is no expression")
+
+
+def _spell_derivative(expr: Derivative) -> str:
+    """Return `\\frac{\\partial y}{\\partial x}`, or its second-order form."""
+    of, *by = map(name_to_latex, expr.tensors)
+    if expr.kind == "jacobian":
+        return rf"\frac{{\partial {of}}}{{\partial {by[0]}}}"
+    below = rf"\partial {by[0]}^2" if len(by) == 1 else rf"\partial {by[0]}\,\partial {by[1]}"
+    return rf"\frac{{\partial^2 {of}}}{{{below}}}"
 
 
 def _spell_call(call: Call) -> Spelling:

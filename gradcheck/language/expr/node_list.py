@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
+from gradcheck.language.expr.nodes import (
+    Attribute,
+    Call,
+    Expr,
+    Literal,
+    Named,
+    Sequence,
+    Slice,
+)
 
 #: Children before parents: a node's kind, its own fields and its number of children; or the number of an earlier node
 #: that occurs again.
@@ -52,7 +60,7 @@ def _own_fields(node: Expr) -> tuple[Any, ...]:
     match node:
         case Call(op, args, kwargs):
             return op, len(args), tuple([key for key, _ in kwargs]), node.at
-        case Name(name) | Dtype(name) | Gradient(name) | Attribute(_, name):
+        case Named(name) | Attribute(_, name):
             return name, node.at
         case Literal(value):
             return value, node.at

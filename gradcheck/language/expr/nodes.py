@@ -96,6 +96,27 @@ class Gradient(Named):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Derivative(Named):
+    """`jacobian(y, x)`, `hessian(f, x)` or `hessian(f, x, z)`, as `name`."""
+
+    @classmethod
+    def of(cls, kind: str, *tensors: str, at: int = 0) -> Derivative:
+        """Return the node; a Hessian by one tensor twice names it once."""
+        named = tensors[:-1] if kind == "hessian" and tensors[1:2] == tensors[2:] else tensors
+        return cls(f"{kind}({', '.join(named)})", at=at)
+
+    @property
+    def kind(self) -> str:
+        """`jacobian` or `hessian`."""
+        return self.name.partition("(")[0]
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """The tensors between its brackets."""
+        return tuple(self.name.partition("(")[2][:-1].split(", "))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Attribute(Expr):
     """`x.shape`, `x.ndim`, `x.dtype`, `x.numel()`, `len(x)`; `x.T` is a call."""
 

@@ -9,7 +9,18 @@ from typing import NamedTuple, TypeAlias
 from gradcheck.autograd.op import lookup
 from gradcheck.autograd.operators import PROPERTIES
 from gradcheck.language.expr.call_parser import FUNCTIONS
-from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
+from gradcheck.language.expr.nodes import (
+    Attribute,
+    Call,
+    Derivative,
+    Dtype,
+    Expr,
+    Gradient,
+    Literal,
+    Name,
+    Sequence,
+    Slice,
+)
 from gradcheck.language.expr.syntax import is_number
 
 #: The precedence of sums, signs and names; those of the other operators are in the table.
@@ -97,6 +108,8 @@ def spell(expr: Expr) -> Spelling:
             return ATOM, [f"torch.{name}"]
         case Gradient(name):
             return ATOM, [f"grad({name})"]
+        case Derivative(name):
+            return ATOM, [name]
         case Slice(start, stop, step):
             bounds = (start, stop) if step is None else (start, stop, step)
             return ATOM, ["slice(", *commas(Literal(None) if b is None else b for b in bounds), ")"]

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name
+from gradcheck.language.expr.nodes import Call, Derivative, Expr, Gradient, Name
 
 R = TypeVar("R")
 #: The most cached expressions, by identity; the cache keeps them, so that ids stay their own.
@@ -94,11 +94,12 @@ def replace_part(root: Expr, old: Expr, new: Expr) -> Expr:
 
 
 class Mentions(NamedTuple):
-    """The names, gradients and ops in an expression, in reading order."""
+    """The names, gradients, ops and derivatives in it, in reading order."""
 
     names: dict[str, int]
     gradients: dict[str, int]
     ops: dict[str, int]
+    derivatives: dict[Derivative, int]
 
 
 _mentioned: dict[int, tuple[Expr, Mentions]] = {}
@@ -109,7 +110,7 @@ def mentions(expr: Expr) -> Mentions:
     known = _mentioned.get(id(expr))
     if known is not None:
         return known[1]
-    found = Mentions({}, {}, {})
+    found = Mentions({}, {}, {}, {})
     for node in expr.walk():
         if type(node) is Call:
             found.ops.setdefault(node.op, node.at)
@@ -117,6 +118,8 @@ def mentions(expr: Expr) -> Mentions:
             found.names.setdefault(node.name, node.at)
         elif type(node) is Gradient:
             found.gradients.setdefault(node.name, node.at)
+        elif type(node) is Derivative:
+            found.derivatives.setdefault(node, node.at)
     if len(_mentioned) >= _KEPT:
         _mentioned.clear()
     _mentioned[id(expr)] = (expr, found)
@@ -131,6 +134,11 @@ def free_names(expr: Expr) -> dict[str, int]:
 def gradient_names(expr: Expr) -> dict[str, int]:
     """Return the names in its `grad(…)`s."""
     return mentions(expr).gradients
+
+
+def derivatives_in(expr: Expr) -> dict[Derivative, int]:
+    """Return its `jacobian(…)`s and `hessian(…)`s."""
+    return mentions(expr).derivatives
 
 
 def ops_in(expr: Expr) -> dict[str, int]:

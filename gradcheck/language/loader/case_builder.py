@@ -8,9 +8,10 @@ from itertools import chain, islice
 from typing import Any, TypeAlias
 
 from gradcheck.errors import InvalidCase, Place
-from gradcheck.language.case import Case, Claim, Generalize, Step, Value
+from gradcheck.language.case import DERIVATIVE_SECTIONS, Case, Claim, Generalize, Step, Value
 from gradcheck.language.loader import model
 from gradcheck.language.loader.circular_formulas import CircularityChecker
+from gradcheck.language.loader.derivative_reader import DerivativeReader, listed_derivations
 from gradcheck.language.loader.expression_reader import ExpressionReader
 from gradcheck.language.loader.implementation_reader import ImplementationReader
 from gradcheck.language.loader.name_scope import MOST_COMPARED, NameScope, TooManyErrors
@@ -18,7 +19,7 @@ from gradcheck.language.loader.symbolic_shapes import SymbolicShapes
 from gradcheck.language.loader.validate import ValidationResult, check, is_misplaced
 from gradcheck.language.loader.value_reader import ValueReader, read_tolerances
 from gradcheck.language.loader.xfail_reader import expected_failure
-from gradcheck.language.loader.yaml_document import Document, Limits, Path, path_text
+from gradcheck.language.loader.yaml_document import Document, Limits, Path
 from gradcheck.language.suggest import did_you_mean
 
 #: Every tensor has a value, but only the differentiable ones have gradients.
@@ -100,9 +101,14 @@ class _CaseReader:
         inputs, constants = self._leaf_values()
         let = self._ordered("let", said.let, self.tensors, gradients=True)
         self.circular = CircularityChecker(self.scope, self.model.graph, let)
+        derivatives = DerivativeReader(self.expressions, self.known, let)
+        stated_derivatives: dict[str, Any] = {
+            section: derivatives.read(section, getattr(said, section)) for section in DERIVATIVE_SECTIONS
+        }
         tolerance, engine_tolerance = read_tolerances(self.scope, said.tolerance)
         return Case(
             **{**said.plain_values(), "id": f"{file}::{name}", "name": name},
+            **stated_derivatives,
             place=self.document.place(),
             inputs=inputs,
             constants=constants,
@@ -236,14 +242,8 @@ class _CaseReader:
     def _derivations(self, section: str, said: Mapping[str, Any]) -> dict[str, tuple[Claim, ...]]:
         read = {}
         for name, at, data in self._entries_for_tensors((section,), said, _DIFFERENTIABLE, "the gradient of"):
-            if data == []:
-                self.scope.add_error(f"{path_text(at)} is an empty list", at)
-            if isinstance(data, list) and _are_numbers(data):
-                hint = "a list is several formulas; numbers that are known stand under `expected`"
-                self.scope.add_error(f"{path_text(at)} is a list of numbers", at, hint)
-                continue
-            listed = [((*at, i), one) for i, one in enumerate(data)] if isinstance(data, list) else [(at, data)]
-            read[name] = tuple(claim for path, one in listed if (claim := self._derivation(name, path, one)))
+            claims = (self._derivation(name, path, one) for path, one in listed_derivations(self.scope, at, data))
+            read[name] = tuple(claim for claim in claims if claim is not None)
         return read
 
     def _derivation(self, tensor: str, path: Path, data: Any) -> Claim | None:
@@ -285,7 +285,7 @@ class _CaseReader:
             bounds[word] = (low, high)
         case = self.model
         claims = case.formulas or case.wrong_formulas or case.checks or any(step.checks for step in case.steps)
-        claims = claims or case.implementations
+        claims = claims or case.implementations or any(getattr(case, section) for section in DERIVATIVE_SECTIONS)
         enabled = self.document.data.get("generalize", bool(claims)) is not False
         return Generalize(trials=said.trials, dims=bounds) if enabled else None
 
@@ -297,11 +297,6 @@ class _CaseReader:
                 found = self.document.key_places((section,))
                 places.update({f"{section}.{name}": place for name, place in found.items()})
         return places
-
-
-def _are_numbers(data: list[Any]) -> bool:
-    """Return whether a list holds a tensor's numbers, not expressions."""
-    return len(data) > 1 and all(isinstance(one, (int, float, list)) and not isinstance(one, bool) for one in data)
 
 
 def _readable(values: Mapping[str, Value | None]) -> dict[str, Value]:

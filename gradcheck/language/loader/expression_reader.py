@@ -13,7 +13,7 @@ from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.call_parser import NoSuchOp
 from gradcheck.language.expr.named_results import NoSuchResult
-from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
+from gradcheck.language.expr.nodes import Attribute, Call, Derivative, Expr, Literal, Name
 from gradcheck.language.expr.notation_mistakes import find_notation_mistake
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.syntax import Unbalanced
@@ -85,12 +85,13 @@ class ExpressionReader:
         site = _Site(self, path, text, gradients)
         good = [name in names or site.resolves(name, at, names) for name, at in read.mentions.names.items()]
         good += [site.has_gradient(name, at) for name, at in read.mentions.gradients.items()]
+        good += [site.has_derivative(one, at) for one, at in read.mentions.derivatives.items()]
         random_ops = [] if random else [pair for pair in read.mentions.ops.items() if pair[0] in RANDOM_OPS]
         good += [site.report_random_op(name, at) for name, at in random_ops]
         good.append(not read.creators or site.are_affordable(read))
         good.append(not gradients or "gradient" not in read.mentions.ops or site.is_qualified_gradient())
         good += [site.has_tensor_operands(call) for call in read.extremes]
-        if read.has_arithmetic and path[0] != "wrong_formulas":
+        if read.has_arithmetic and not str(path[0]).startswith("wrong_"):
             good += [site.has_value(call) for call in partial_arithmetic(read.expr, self.scope.sizes)]
         expr: Expr | None = read.expr
         if read.parts:
@@ -230,6 +231,15 @@ class _Site(NamedTuple):
         return self.scope.check_reference(
             self.path, sections, "the tensor of grad,", name, self.place(inside.end() if inside else at)
         )
+
+    def has_derivative(self, term: Derivative, at: int) -> bool:
+        """Return whether the case has this Jacobian or Hessian here."""
+        if not self.gradients:
+            hint = "it stands in `formulas`, `jacobians`, `hessians`, `let` and `checks`"
+            self.scope.add_error(f"{term.name} is not known in a graph", self.place(at), hint)
+            return False
+        sections, what = ("inputs", "graph"), f"the tensor of {term.kind},"
+        return all(self.scope.check_reference(self.path, sections, what, one, self.place(at)) for one in term.tensors)
 
     def report_random_op(self, name: str, at: int) -> bool:
         """Report a random creator."""

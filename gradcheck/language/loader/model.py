@@ -35,6 +35,10 @@ VALUE, MAYBE_VALUE, EXPRESSION, DERIVATIONS = map(SchemaType, ("Value", "MaybeVa
 SHAPE, TOLERANCES, CODE = map(SchemaType, ("Shape", "StatedTolerance", "Implementations"))
 DATE = Text(pattern=r"^\d{4}-\d{2}-\d{2}$", form="date", usage=("a date", "write it as 2027-01-31"))
 REASON = Text(least=1, usage=("text", "say why, as in 'skip: needs a GPU'"))
+#: Derivations by two tensors.
+DERIVATIVES = MappingType(
+    MappingType(DERIVATIONS, least=1, usage=("a mapping", "write {y: {x: diag(1 - y ** 2) @ W}}"))
+)
 #: The usage of a key that may also be true or false.
 FLAG_OR_MAPPING = ("true, false or a mapping", "write {trials: 3, dims: {n: [1, 7]}}")
 
@@ -185,6 +189,24 @@ class Case(SchemaRecord):
     )
     wrong_formulas: dict[str, Any] = key(
         MappingType(DERIVATIONS), "Derivations that must be refuted.", [{"w": "x @ grad(h)"}], dict
+    )
+    jacobians: dict[str, Any] = key(
+        DERIVATIVES,
+        "Derivatives of one tensor by another; the shape is that of the first, then that of the second.",
+        [{"y": {"x": "diag(1 - y ** 2) @ W"}}],
+        dict,
+    )
+    wrong_jacobians: dict[str, Any] = key(
+        DERIVATIVES, "Jacobians that must be refuted.", [{"y": {"x": "W.T @ diag(1 - y ** 2)"}}], dict
+    )
+    hessians: dict[str, Any] = key(
+        DERIVATIVES,
+        "Second derivatives of a tensor of one element, by one tensor, or by two for mixed ones.",
+        [{"loss": {"w": "X.T @ diag(s * (1 - s)) @ X / n", "w, b": "X.T @ (s * (1 - s)) / n"}}],
+        dict,
+    )
+    wrong_hessians: dict[str, Any] = key(
+        DERIVATIVES, "Hessians that must be refuted.", [{"loss": {"w": "X.T @ X / n"}}], dict
     )
     let: dict[str, Any] = key(
         MappingType(EXPRESSION), "Intermediate steps of a derivation.", [{"dh": "grad(y) @ W.T"}], dict

@@ -13,7 +13,7 @@ from gradcheck.language.evaluation import result_size
 from gradcheck.language.evaluation.evaluate import evaluate_node
 from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC
 from gradcheck.language.expr.named_results import NoSuchResult, named_result, result_attributes
-from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name
+from gradcheck.language.expr.nodes import Attribute, Call, Derivative, Expr, Gradient, Literal, Name
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import Mentions, distinct_nodes, fold, mentions, postorder, with_children
 from gradcheck.language.loader.name_scope import NameScope
@@ -92,7 +92,7 @@ def oversized_creators(
                 known[id(node)] = sizes[node.name]
         elif isinstance(node, Literal):
             known[id(node)] = node.value
-        elif not isinstance(node, Gradient) and all(id(part) in known for part in node.children):
+        elif not isinstance(node, (Derivative, Gradient)) and all(id(part) in known for part in node.children):
             parts = [known[id(part)] for part in node.children]
             if isinstance(node, Call) and id(node) in checked and (error := _size_error(node, parts, limit)):
                 yield node, error

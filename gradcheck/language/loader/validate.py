@@ -21,7 +21,9 @@ _DEFINING = frozenset({"dims", "inputs", "constants", "graph", "let", "shapes"})
 _SYNONYMS: dict[str, tuple[str, ...]] = {
     word: tuple(meant.split())
     for meant, words in {
-        "formulas expected": "gradients gradient grads grad derivatives derivative jacobian jacobians backprop",
+        "formulas expected": "gradients gradient grads grad derivatives derivative backprop",
+        "jacobians": "jacobian jac",
+        "hessians": "hessian hess",
         "inputs": "parameters params weights variables vars leaves tensors arguments args",
         "constants": "data consts buffers targets target labels masks",
         "graph": "forward computation compute model ops operations nodes expressions functions program",

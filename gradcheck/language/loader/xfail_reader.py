@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from calendar import monthrange
 from collections.abc import Iterator
 from typing import Any, get_args
 
-from gradcheck.language.case import XFAIL_ERRORS, ExpectedFailure
+from gradcheck.language.case import DERIVATIVE_SECTIONS, XFAIL_ERRORS, ExpectedFailure
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.loader import model
 from gradcheck.language.loader.name_scope import NameScope
@@ -32,6 +33,10 @@ def expected_failure(scope: NameScope, said: model.Case) -> ExpectedFailure | No
 
 def _check(scope: NameScope, path: Path, name: str) -> None:
     """Report a name, such as `formula of b`, that no claim can have."""
+    if (term := re.fullmatch(r"(?:jacobian|hessian)\((.*)\)", name)) is not None:
+        for tensor in term[1].split(","):
+            scope.check_reference(path, _TENSORS, "the tensor", tensor.strip(), scope.document.place(path))
+        return
     kind, of, tensor = name.partition(" of ")
     if of and kind.replace(" ", "_") not in tuple(ClaimKind):
         hint = did_you_mean(kind, tuple(ClaimKind), f"there are {', '.join(ClaimKind)}")
@@ -44,7 +49,9 @@ def _texts(said: model.Case) -> Iterator[Any]:
     yield from said.checks
     for step in said.steps:
         yield from step.checks
-    for given in (*said.formulas.values(), *said.wrong_formulas.values()):
+    derived = (by for section in DERIVATIVE_SECTIONS for by in getattr(said, section).values())
+    derivations = (said.formulas, said.wrong_formulas, *derived)
+    for given in (one for section in derivations for one in section.values()):
         yield from given if isinstance(given, list) else [given]
 
 

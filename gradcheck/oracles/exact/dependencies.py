@@ -10,20 +10,22 @@ from typing import NamedTuple
 import numpy as np
 
 from gradcheck.errors import Unsupported
-from gradcheck.language.expr.nodes import Expr, Literal
-from gradcheck.language.expr.traverse import gradient_names, postorder
+from gradcheck.language.expr.nodes import Derivative, Expr, Literal
+from gradcheck.language.expr.traverse import derivatives_in, gradient_names, postorder
 from gradcheck.language.problem import Problem, split_name
+from gradcheck.language.symbolic.gradient_entries import gradients_of
 from gradcheck.language.symbolic.symbolic_gradients import derive_gradients
 from gradcheck.language.trial_draws import inner_roots
 from gradcheck.oracles.exact.partial_evaluation import PointEvaluator
 
 
 class FormulaDependencies(NamedTuple):
-    """The names in `let` that a formula uses, in order, and the gradients."""
+    """The `let` names, in order, the gradients and terms that a formula uses."""
 
     formula: Expr  # keeps its id unique
     steps: tuple[str, ...]
     gradients: tuple[str, ...]
+    derivatives: tuple[Derivative, ...]
 
 
 class Dependencies:
@@ -33,6 +35,7 @@ class Dependencies:
         self.problem, self.case = problem, problem.case
         self.evaluation = PointEvaluator()
         self._derived: Mapping[str, Expr] | None = None
+        self._gradients_of: dict[str, Mapping[str, Expr]] = {}
         #: The roots that others depend on; their gradients are derived without their incoming gradients.
         self._inner = inner_roots(self.case)
         #: Whether gradients were derived with fixed numbers for some incoming ones.
@@ -58,7 +61,8 @@ class Dependencies:
             exprs = (*(self.case.let[step].expr for step in steps), formula)
             gradients = tuple(dict.fromkeys(name for expr in exprs for name in gradient_names(expr)))
             self._derive(gradients)
-            known = self._mentioned[id(formula)] = FormulaDependencies(formula, steps, gradients)
+            terms = tuple(dict.fromkeys(term for expr in exprs for term in derivatives_in(expr)))
+            known = self._mentioned[id(formula)] = FormulaDependencies(formula, steps, gradients, terms)
         return known
 
     def children_first(self, names: Iterable[str], known: Container[str] = ()) -> list[str]:
@@ -86,6 +90,14 @@ class Dependencies:
         if name not in self._derived:
             raise Unsupported(f"the gradient of {name} is not derived")
         return self._derived[name]
+
+    def gradients_of(self, root: str) -> Mapping[str, Expr]:
+        """Return a one-element tensor's gradients, those that others use first.
+
+        Raises GradcheckError."""
+        if root not in self._gradients_of:
+            self._gradients_of[root] = gradients_of(self.problem, root)
+        return self._gradients_of[root]
 
     def is_incoming_only(self, name: str) -> bool:
         """Return whether a root's gradient is just its incoming gradient."""

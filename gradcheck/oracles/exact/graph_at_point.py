@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Callable, Collection, Mapping
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -10,7 +11,8 @@ import numpy as np
 
 from gradcheck.errors import GradcheckError, ShapeMismatch, Unsupported
 from gradcheck.language.case import Value
-from gradcheck.language.expr.nodes import Expr, Gradient
+from gradcheck.language.evaluation.result_size import MAX_ELEMENTS
+from gradcheck.language.expr.nodes import Derivative, Expr, Gradient
 from gradcheck.language.problem import Problem, split_name, tensor_value, with_tensor_value
 from gradcheck.language.random_streams import is_one_random_creator, stream
 from gradcheck.oracles.exact import leaves, modular_arithmetic
@@ -113,6 +115,7 @@ class GraphAtPoint:
         self.incoming: dict[str, Dual] = {}
         self.directions: dict[str, Direction] = {}
         self.gradients: dict[str, Dual] = {}
+        self.terms: dict[str, Dual] = {}  # Jacobians and Hessians, by their text
         self.values: dict[str, Any] = {}
         self._steps: dict[str, Any] = {}
 
@@ -154,30 +157,35 @@ class GraphAtPoint:
         Raises GradcheckError if one of them is no tensor of real numbers, or the forward cannot be evaluated.
         """
         self.point.regions.phase = "graph"
-        parts: dict[str, list[str]] = {}
-        for name in tensors:
-            parts.setdefault(split_name(name)[0], []).append(name)
-        values: dict[str, Any] = {**self.problem.sizes, **self.leaves}
-        for name in parts:
-            if name in values:
-                values[name] = self._along_direction(name, values[name])
-        for name, claim in self.case.graph.items():
-            value = self._evaluated(claim.expr, values)
-            for part in parts.get(name, ()):
-                value = self._with_direction(part, value)
-            values[name] = value
+        values = self._forward(tensors, self._along_direction)
         if not self.values:
             self.values = {name: _primal(value) for name, value in values.items()}
             self.incoming = self._total_incoming()
         self.point.regions.phase = "claim"
         return self._objective_tangent(values)
 
-    def _with_direction(self, tensor: str, value: Any) -> Any:
-        """Return the value of an entry, with the direction in one of its tensors."""
+    def _forward(self, tensors: Collection[str], along: Callable[[str, Any], Dual]) -> dict[str, Any]:
+        """Return all values, with a tangent added to each of these tensors."""
+        parts: dict[str, list[str]] = {}
+        for name in tensors:
+            parts.setdefault(split_name(name)[0], []).append(name)
+        values: dict[str, Any] = {**self.problem.sizes, **self.leaves}
+        for name in parts:
+            if name in values:
+                values[name] = along(name, values[name])
+        for name, claim in self.case.graph.items():
+            value = self._evaluated(claim.expr, values)
+            for part in parts.get(name, ()):
+                value = self._with_direction(part, value, along)
+            values[name] = value
+        return values
+
+    def _with_direction(self, tensor: str, value: Any, along: Callable[[str, Any], Dual]) -> Any:
+        """Return the value of an entry, with a tangent in one of its tensors."""
         entry, indices = split_name(tensor)
         try:
             part = tensor_value({entry: value}, tensor)
-            return with_tensor_value(value, indices, self._along_direction(tensor, part))
+            return with_tensor_value(value, indices, along(tensor, part))
         except LookupError as error:
             raise Unsupported(f"{tensor} is no tensor of real numbers") from error
 
@@ -205,9 +213,12 @@ class GraphAtPoint:
         mentioned = self.dependencies.of(formula)
         for needed in self.dependencies.children_first(mentioned.gradients, known=self.gradients):
             self.gradients[needed] = self._gradient(needed)
+        for term in mentioned.derivatives:
+            if term.name not in self.terms:
+                self.terms[term.name] = self._term(term)
         steps = {step: self._step(step) for step in mentioned.steps}
         scope = {**self.values, **steps} if steps else self.values
-        value = lift(self.point, self._evaluated(formula, scope, self.gradients)).primal()
+        value = lift(self.point, self._evaluated(formula, scope, self._derivatives)).primal()
         expected = _tensor(self.values, name).shape
         if value.shape != expected:
             raise ShapeMismatch(f"the formula has shape {value.shape}, its tensor {expected}")
@@ -217,17 +228,48 @@ class GraphAtPoint:
         """Return whether the graph itself lacks this condition of a formula."""
         scope = {**self.values, **{step: self._step(step) for step in self.dependencies.of(formula).steps}}
         try:
-            value = self._evaluated(argument, scope, self.gradients)
+            value = self._evaluated(argument, scope, self._derivatives)
         except GradcheckError:
             return True
         if not isinstance(value, Dual):
             return False
         return not self.point.regions.is_defined(domain, value.value)
 
+    @property
+    def _derivatives(self) -> Mapping[str, Dual]:
+        return {**self.gradients, **self.terms} if self.terms else self.gradients
+
+    def _term(self, term: Derivative) -> Dual:
+        """Return a Jacobian or a Hessian, by a derivative along each unit vector.
+
+        The gradient of a Hessian is derived by the core's rules, and differentiated as a forward is."""
+        rows, by = term.tensors[-2:] if len(term.tensors) != 2 or term.kind == "jacobian" else term.tensors[1:] * 2
+        shape, size = _tensor(self.values, rows).shape, math.prod(_tensor(self.values, by).shape)
+        if math.prod(shape) * size > MAX_ELEMENTS:
+            raise Unsupported(f"{term.name} has more than {MAX_ELEMENTS:,} elements")
+        gradients = self.dependencies.gradients_of(term.tensors[0]) if term.kind == "hessian" else None
+        found, degree = np.zeros((math.prod(shape), size), np.int64), RANDOM
+        self.point.regions.phase = "rule"
+        for column in range(size):
+            moved = self._forward([by], lambda name, value, at=column: _along_unit(value, at))  # type: ignore[misc]
+            tensor = _tensor(moved, rows) if gradients is None else self._gradient_of(gradients, rows, moved)
+            if tensor is not None and tensor.tangent is not None:
+                found[:, column] = np.broadcast_to(tensor.tangent, shape).ravel()
+                degree = degree.join(tensor.degree.of_tangent())
+        self.point.regions.phase = "claim"
+        return Dual(self.point, found.reshape(shape + _tensor(self.values, by).shape), None, degree)
+
+    def _gradient_of(self, gradients: Mapping[str, Expr], tensor: str, values: Mapping[str, Any]) -> Dual | None:
+        """Return the derived gradient at these values; None if it is 0."""
+        found: dict[str, Dual] = {}
+        for name, expr in gradients.items():
+            found[name] = lift(self.point, self._evaluated(expr, values, found))
+        return found.get(tensor)
+
     def _step(self, name: str) -> Any:
         if name not in self._steps:
             scope = {**self.values, **self._steps}
-            self._steps[name] = self._evaluated(self.case.let[name].expr, scope, self.gradients)
+            self._steps[name] = self._evaluated(self.case.let[name].expr, scope, self._derivatives)
         return self._steps[name]
 
     def _gradient(self, name: str) -> Dual:
@@ -254,6 +296,15 @@ def _tensor(values: Mapping[str, Any], name: str) -> Dual:
     if not isinstance(value, Dual):
         raise Unsupported(f"{name} is no tensor of real numbers")
     return value
+
+
+def _along_unit(value: Any, place: int) -> Dual:
+    """Return the tensor with a tangent of 1 at one place."""
+    if not isinstance(value, Dual):
+        raise Unsupported("a derivative by no tensor of real numbers")
+    unit = np.zeros(math.prod(value.shape), np.int64)
+    unit[place] = 1
+    return Dual(value.point, value.lazy_value, unit.reshape(value.shape), value.degree.with_direction(1))
 
 
 def _primal(value: Any) -> Any:

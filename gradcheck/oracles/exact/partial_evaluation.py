@@ -18,7 +18,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.evaluate import Instruction, evaluate, program, run_instruction
 from gradcheck.language.evaluation.host import OP_ERRORS, OpCall, check
 from gradcheck.language.evaluation.result_size import MAX_ELEMENTS
-from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name
+from gradcheck.language.expr.nodes import Attribute, Call, Derivative, Dtype, Expr, Gradient, Literal, Name
 from gradcheck.language.random_streams import RANDOM_OPS
 from gradcheck.oracles.exact import modular_arithmetic
 from gradcheck.oracles.exact.dual_numbers import EXACT_RULES, Dual, Indicator, lift
@@ -149,7 +149,7 @@ def _is_constant(kind: type[Expr], what: Any, value: Any, same: list[bool]) -> b
     """Return whether a part is equal at all points, such as sizes and shapes."""
     if kind is Name:
         return type(value) in _NUMBERS or isinstance(value, np.dtype)
-    if kind is Gradient or (kind is Call and what.op.name in RANDOM_OPS):
+    if kind in (Gradient, Derivative) or (kind is Call and what.op.name in RANDOM_OPS):
         return False
     return kind in (Attribute, Dtype) or all(same)
 

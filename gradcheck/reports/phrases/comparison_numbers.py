@@ -24,7 +24,8 @@ def side_names(c: Comparison) -> tuple[str, str]:
     """Return the names of both sides, short enough to head a column."""
     if c.what is ClaimKind.CHECK:
         return "left", "right"
-    stated = "formula" if c.what in (ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA) else "expected"
+    is_formula = c.what in (ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA) or c.what.is_about_derivative
+    stated = "formula" if is_formula else "expected"
     known = {"case": stated, "": stated, MEANT: "what was meant"}
     got, want = (known.get(name) or plain(name) for name in (c.engine, c.reference))
     return got, want

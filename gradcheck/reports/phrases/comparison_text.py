@@ -21,6 +21,10 @@ _SUBJECTS = {
     ClaimKind.GRADIENT2: "second-order gradient of {tensor}",
     ClaimKind.FORMULA: "formula for the gradient of {tensor}",
     ClaimKind.WRONG_FORMULA: "wrong formula for the gradient of {tensor}",
+    ClaimKind.JACOBIAN: "{tensor}",
+    ClaimKind.HESSIAN: "{tensor}",
+    ClaimKind.WRONG_JACOBIAN: "wrong claim about {tensor}",
+    ClaimKind.WRONG_HESSIAN: "wrong claim about {tensor}",
     ClaimKind.CHECK: "check `{formula}`",
     ClaimKind.RAISES: "errors raised",
     ClaimKind.NODE: "gradient rule in {tensor}",
@@ -64,6 +68,10 @@ def _short_sentence(c: Comparison) -> str:
         return f"the formula of {tensor} is wrong{f': {why}' if why else ''}"
     if c.what is ClaimKind.WRONG_FORMULA:
         return f"the wrong formula of {tensor} {why or 'holds wherever it was tried: it is not refuted'}"
+    if c.what.is_about_derivative and c.formula:
+        wrong = f"the wrong claim about {tensor}" if c.what.is_stated_wrong else f"the claim about {tensor} is wrong"
+        held = "holds wherever it was tried: it is not refuted" if c.what.is_stated_wrong else ""
+        return f"{wrong}{' ' if c.what.is_stated_wrong else ': ' if why else ''}{why or held}"
     if c.what is ClaimKind.RAISES and why:
         return why
     if c.what is ClaimKind.CODE and why:
@@ -89,9 +97,9 @@ def _sentence(c: Comparison) -> str:
         between = f", {got} against {want}" if c.what.subject in _BETWEEN_ENGINES else ""
         numbers = f"; {differ} {want} {extent(c)}" if c.max_abs is not None else ""
         return f"{subject(c)}{between}: {plain(say(c.mismatch))}{numbers}".rstrip()
-    if c.what is ClaimKind.WRONG_FORMULA:
+    if c.what is ClaimKind.WRONG_FORMULA or (c.what.is_about_derivative and c.what.is_stated_wrong):
         return f"{subject(c)} was not refuted: it holds wherever it was tried"
-    if c.what is ClaimKind.FORMULA:
+    if c.what is ClaimKind.FORMULA or (c.what.is_about_derivative and c.formula):
         return f"{subject(c)} is wrong: it differs from {want}'s {extent(c)}".rstrip()
     if c.what is ClaimKind.DOT_PRODUCT:
         return f"{subject(c)}: <J.T u, v> by {got}'s gradients is not <u, J v> by {want}'s tangents"

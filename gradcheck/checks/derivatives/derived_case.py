@@ -1,0 +1,125 @@
+"""A case that states Jacobians or Hessians as formulas of gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gradcheck.checks.derivatives.stated_derivatives import StatedDerivative
+from gradcheck.engines.core import Core
+from gradcheck.errors import Unsupported
+from gradcheck.language.case import Case, Claim, Step, Value
+from gradcheck.language.expr.nodes import Call, Derivative, Expr, Gradient, Literal, Name
+from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.traverse import gradient_names
+from gradcheck.language.problem import Problem
+from gradcheck.language.symbolic.gradient_entries import tensor_expr, with_gradients, with_names
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedCase:
+    """A derived case, and what its formulas stand for.
+
+    root          the tensor from which the pass starts, whose Jacobian is claimed
+    claims        by tensor and text of a formula: the stated claims, and the expression of the derivative
+    first_order   for Hessians, the case that states the gradients in its graph
+    """
+
+    case: Case
+    root: str
+    claims: dict[tuple[str, str], tuple[list[StatedDerivative], Expr]]
+    first_order: Case | None = None
+
+    def term(self, tensor: str) -> Derivative:
+        """Return the derivative by a tensor, as this case names it."""
+        return Derivative.of("jacobian", self.root, tensor)
+
+
+def derived_case(problem: Problem, listed: Sequence[StatedDerivative]) -> DerivedCase:
+    """Return the case of claims that differentiate one tensor.
+
+    At the sizes of the `problem`, no size is 1 by chance. Raises GradcheckError if a gradient cannot be derived."""
+    first, stated = listed[0], problem.case
+    case, root, first_order = replace(stated.without_claims(), implementations=(), only=()), first.rows, None
+    if first.is_hessian:
+        case, names = with_gradients(case, problem, first.of, [first.rows])
+        root = names[first.rows]
+        pass_ = Step("backward", roots={first.of: None}, place=first.claim.place)
+        first_order = replace(case, steps=(pass_,), formulas={first.rows: (Claim.of(Name(root)),)})
+    case, gradients = _with_spoken_gradients(case, problem, listed)
+    case, root, array = _with_root(case, problem, root, first.by)
+    claims: dict[tuple[str, str], tuple[list[StatedDerivative], Expr]] = {}
+    made: dict[bool, dict[str, list[Claim]]] = {False: {}, True: {}}
+    for one in listed:
+        claimed = with_names(one.claim.expr, gradients)
+        formula = replace(Claim.of(_contraction(root, claimed, array.ndim)), place=one.claim.place)
+        known = claims.setdefault((one.by, formula.text), ([], claimed))[0]
+        known.append(one)
+        of_tensor = made[one.what.is_stated_wrong].setdefault(one.by, [])
+        of_tensor += [] if formula in of_tensor else [formula]
+    incoming = parse(f"randn_like({root}){'.real' if array.dtype.kind == 'c' else ''}")
+    tolerance = {name: known for name, known in ((one.by, stated.tolerance.get(first.of)) for one in listed) if known}
+    case = replace(
+        case,
+        steps=(Step("backward", roots={root: Value(expr=incoming)}, place=first.claim.place),),
+        formulas={name: tuple(several) for name, several in made[False].items()},
+        wrong_formulas={name: tuple(several) for name, several in made[True].items()},
+        tolerance={**{name: known for name, known in stated.tolerance.items() if not name}, **tolerance},
+    )
+    return DerivedCase(case, root, claims, first_order)
+
+
+def _contraction(root: str, claimed: Expr, ndim: int) -> Expr:
+    """Return the gradient that a Jacobian claims, for any incoming one."""
+    if not ndim:
+        return Call("mul", (Gradient(root), claimed))
+    return Call("tensordot", (Gradient(root), claimed), (("dims", Literal(ndim)),))
+
+
+def contracted_claim(formula: Expr) -> Expr | None:
+    """Return the Jacobian of such a formula; None for any other."""
+    if not isinstance(formula, Call) or formula.op not in ("mul", "tensordot") or len(formula.args) != 2:
+        return None
+    gradient, claimed = formula.args
+    return claimed if isinstance(gradient, Gradient) and not gradient_names(claimed) else None
+
+
+def _with_root(case: Case, problem: Problem, root: str, by: str) -> tuple[Case, str, Any]:
+    """Return the case, a root of which a pass can start, and its value."""
+    run = Core().new_run(replace(problem, case=case))
+    run.run_graph()
+    tensor = run.tensor(root)
+    if tensor.requires_grad:
+        return case, root, run.engine.array(tensor)
+    name = root.replace("[", "_").replace("]", "") + "_"
+    while name in run.values:
+        name += "_"
+    nothing = Call("mul", (Literal(0), Call("sum", (tensor_expr(by),))))
+    entry = Claim.of(Call("add", (tensor_expr(root), nothing)))
+    return replace(case, graph={**case.graph, name: entry}), name, run.engine.array(tensor)
+
+
+def _with_spoken_gradients(
+    case: Case, problem: Problem, listed: Sequence[StatedDerivative]
+) -> tuple[Case, dict[str, str]]:
+    """Return the case with `let`, and an entry for each `grad(p)` of claims."""
+    stated = problem.case
+    steps = dict.fromkeys(step for one in listed for step in stated.let_steps_of(one.claim.expr))
+    let = {name: claim for name, claim in stated.let.items() if name in steps}
+    exprs = [*(claim.expr for claim in let.values()), *(one.claim.expr for one in listed)]
+    spoken = dict.fromkeys(name for expr in exprs for name in gradient_names(expr))
+    if not spoken:
+        return replace(case, let=let), {}
+    root = _plain_root(stated)
+    if root is None:
+        raise Unsupported("grad(…) of passes that do not start from one element alone")
+    case, names = with_gradients(case, problem, root, spoken)
+    return replace(case, let={n: Claim.of(with_names(claim.expr, names)) for n, claim in let.items()}), names
+
+
+def _plain_root(case: Case) -> str | None:
+    """Return the only root of the only step, if its incoming gradient is 1."""
+    roots: Iterator[Any] = (step.roots for step in case.steps)
+    first = next(roots)
+    return next(iter(first)) if len(case.steps) == 1 and len(first) == 1 and None in first.values() else None
