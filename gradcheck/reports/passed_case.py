@@ -29,6 +29,12 @@ _LIMITS, _MOST_LIMITS = (
 _OFF = ("reference_rounds", "reference_rounds_more", "off_by_rounding")
 #: The widest column of the table.
 _COLUMN = 28
+#: Claims with a formula, those that must be refuted, and what they are called.
+_CLAIMED = (
+    (ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA, "formula"),
+    (ClaimKind.JACOBIAN, ClaimKind.WRONG_JACOBIAN, "Jacobian"),
+    (ClaimKind.HESSIAN, ClaimKind.WRONG_HESSIAN, "Hessian"),
+)
 #: Claims about no single tensor, which have no size.
 _WITHOUT_SIZE = (ClaimKind.NODE, ClaimKind.NODE_JVP, ClaimKind.DOT_PRODUCT, ClaimKind.RAISES, ClaimKind.CHECK)
 #: The examined parts of a gradient: the certificate's key, and words.
@@ -38,17 +44,18 @@ _EXAMINED = (("elements", "at", "element"), ("directions", "along", "direction")
 def passed_remarks(case: CaseResult) -> list[str]:
     """Return short remarks such as `4 formulas hold at 3 other shapes`."""
     passed = [comparison for comparison in case.comparisons if comparison.status == "passed"]
-    formulas = [c for c in passed if c.what is ClaimKind.FORMULA]
     remarks = []
-    if formulas:
-        number = len({(c.tensor, c.formula) for c in formulas})
-        remarks.append(
-            f"{count(number, 'formula')} {_proof_text(formulas, number)}"
-            f"{_other_points_text(formulas)}{_untested_text(formulas)}"
-        )
-    refuted = len({(c.tensor, c.formula) for c in passed if c.what is ClaimKind.WRONG_FORMULA})
-    if refuted:
-        remarks.append(f"{refuted} refuted" if formulas else f"{count(refuted, 'wrong formula')} refuted")
+    for what, wrong, noun in _CLAIMED:
+        formulas = [c for c in passed if c.what is what and c.formula]
+        if formulas:
+            number = len({(c.tensor, c.formula) for c in formulas})
+            remarks.append(
+                f"{count(number, noun)} {_proof_text(formulas, number)}"
+                f"{_other_points_text(formulas)}{_untested_text(formulas)}"
+            )
+        refuted = len({(c.tensor, c.formula) for c in passed if c.what is wrong})
+        if refuted:
+            remarks.append(f"{refuted} refuted" if formulas else f"{count(refuted, f'wrong {noun}')} refuted")
     checks = len({(c.formula, c.tensor, c.step) for c in passed if c.what is ClaimKind.CHECK})
     if checks:
         remarks.append(f"{count(checks, 'check')} {'holds' if checks == 1 else 'hold'}")
@@ -99,7 +106,8 @@ def _untested_text(formulas: list[Comparison]) -> str:
 
 def is_qualified(case: CaseResult) -> bool:
     """Return whether a passed case holds with restrictions."""
-    notes = (note.kind for c in case.comparisons if c.what is ClaimKind.FORMULA for note in c.notes)
+    claimed = {what for what, _, _ in _CLAIMED}
+    notes = (note.kind for c in case.comparisons if c.what in claimed for note in c.notes)
     return case.status == "passed" and (any(kind in _LIMITS for kind in notes) or bool(_conventions(case)))
 
 
@@ -181,7 +189,7 @@ def _fixed_parts_text(known: Mapping[str, Any]) -> str:
 
 
 def _outcome(group: list[Comparison]) -> str:
-    if group[0].what is ClaimKind.WRONG_FORMULA:
+    if group[0].what.is_stated_wrong:
         return ""
     if group[0].status != "passed":
         return group[0].status.replace("_", " ")

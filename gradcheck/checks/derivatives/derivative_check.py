@@ -10,6 +10,7 @@ from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.claims.wrong_formulas import WrongFormula
 from gradcheck.checks.context import Context
+from gradcheck.checks.derivatives.derivative_mistakes import with_mistakes
 from gradcheck.checks.derivatives.derived_case import DerivedCase, contracted_claim, derived_case
 from gradcheck.checks.derivatives.stated_derivatives import StatedDerivative, stated_derivatives
 from gradcheck.checks.options import Engines, Options
@@ -27,8 +28,8 @@ from gradcheck.language.problem import Problem
 
 #: Runs the stages of a case, and explains what failed.
 Examine = Callable[[Case, Options, Engines], Context]
-#: What a claim about a formula is, of a derivative.
-_FORMULAS = (ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA)
+#: Diagnoses of a contraction that hold for the derivative too.
+_OF_ANY_CONTRACTION = ("sign", "factor", "conjugate", "no_centring", "dtype", "these_numbers_only")
 
 
 def check_derivatives(context: Context, examine: Examine) -> list[Comparison]:
@@ -46,7 +47,7 @@ def check_derivatives(context: Context, examine: Examine) -> list[Comparison]:
         if check.needs_other_points:
             groups.setdefault((check.stated.of, check.stated.rows, check.stated.is_hessian), []).append(check)
     between = [c for group in groups.values() for c in _check_elsewhere(context, examine, group)]
-    return [*(c for check in checks for c in check.comparisons()), *between]
+    return [*(c for check in checks for c in check.explained()), *between]
 
 
 def _refuse_several_elements(point: Point, listed: Iterable[StatedDerivative]) -> None:
@@ -118,6 +119,13 @@ class _OneClaim:
         yield self._named(self.own if here is None else _joined(self.own, here))
         yield from (self._named(c) for c in self.found if c.trial is not None)
 
+    def explained(self) -> Iterator[Comparison]:
+        """Yield its comparisons, the first failure with its mistake."""
+        is_first = self.context.options.explained
+        for c in self.comparisons():
+            yield with_mistakes(self.context, self.stated, c) if is_first else c
+            is_first = is_first and c.status != "failed"
+
     def _named(self, c: Comparison) -> Comparison:
         stated = self.stated
         return c.with_subject(
@@ -162,7 +170,8 @@ class _DerivedRun:
 
     def comparisons_of(self, stated: StatedDerivative) -> list[Comparison]:
         """Return the comparisons of a claim, of all entries where it fails."""
-        return [self._of_entries(c) for c in self.run.found if c.what in _FORMULAS and stated in self._stated(c)]
+        what = ClaimKind.WRONG_FORMULA if stated.what.is_stated_wrong else ClaimKind.FORMULA
+        return [self._of_entries(c) for c in self.run.found if c.what is what and stated in self._stated(c)]
 
     def _stated(self, c: Comparison) -> list[StatedDerivative]:
         return self.derived.claims.get((c.tensor, c.formula), ([], None))[0]
@@ -201,7 +210,7 @@ def _why_unsure(first_order: Context) -> Fact | None:
 def _of_derivative(diagnoses: Iterable[Diagnosis]) -> Iterator[Diagnosis]:
     """Yield the diagnoses that hold for a derivative as for its contraction."""
     for one in diagnoses:
-        if one.kind not in ("did_you_mean", "derived", "counterexample", "unknown"):
+        if one.kind in _OF_ANY_CONTRACTION:
             yield one
         if one.kind == "did_you_mean":
             meant = contracted_claim(parse(one.formula))

@@ -55,4 +55,11 @@ CODE_KINDS = {
     "saved_intermediate": "an intermediate is saved instead of an input, and second order takes it as constant",
     "factor_of_tensor": "off by a factor that a tensor of the entry gives",
 }
-MEANINGS = {**KINDS, **ENGINE_KINDS, **CODE_KINDS}
+#: Mistakes in claims about Jacobians and Hessians (see `checks/derivatives`).
+DERIVATIVE_KINDS = {
+    "diagonal": "the diagonal or a triangle alone, or all but it",
+    "one_term": "one of two terms, each the other's transpose, is missing",
+    "inverted": "the inverse, which is the Jacobian of the inverse function",
+    "approximation": "an approximation of the second derivative, such as Gauss-Newton's",
+}
+MEANINGS = {**KINDS, **ENGINE_KINDS, **CODE_KINDS, **DERIVATIVE_KINDS}

@@ -11,6 +11,7 @@ from gradcheck.checks.result import CaseResult, Comparison, Failure
 from gradcheck.facts import Fact
 from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.claim_kind import ClaimKind
+from gradcheck.language.expr.nodes import Derivative
 from gradcheck.language.trial_draws import can_vary_in_trials, is_general, with_trials
 
 #: Errors that cannot be tried repeatedly.
@@ -144,6 +145,8 @@ def without_other_claims(case: Case, signature: FailureSignature) -> Case:
         return replace(kept, formulas=_first(case.formulas, signature))
     if kind is ClaimKind.WRONG_FORMULA:
         return replace(kept, wrong_formulas=_first(case.wrong_formulas, signature))
+    if kind.is_about_derivative:
+        return replace(kept, **_derivative(case, kind, signature))
     steps = tuple(
         replace(step, **_stated(old, kind, signature)) for step, old in zip(kept.steps, case.steps, strict=True)
     )
@@ -153,6 +156,13 @@ def without_other_claims(case: Case, signature: FailureSignature) -> Case:
 def _first(claims: Mapping[str, tuple[Claim, ...]], signature: FailureSignature) -> dict[str, tuple[Claim, ...]]:
     chosen = tuple(claim for claim in claims.get(signature.tensor, ()) if claim.text == signature.formula)
     return {signature.tensor: chosen[:1]}
+
+
+def _derivative(case: Case, kind: ClaimKind, signature: FailureSignature) -> dict[str, Any]:
+    """Return the section with the claim about a Jacobian or a Hessian alone."""
+    of, *by = Derivative(signature.tensor).tensors
+    section, named = f"{kind}s", replace(signature, tensor=", ".join(by))
+    return {section: {of: _first(getattr(case, section).get(of, {}), named)}}
 
 
 def _stated(level: Case | Step, kind: ClaimKind, signature: FailureSignature) -> dict[str, Any]:

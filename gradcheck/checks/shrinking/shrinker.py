@@ -92,7 +92,7 @@ class Shrinker:
     def _simplifications(self) -> tuple[Simplification, ...]:
         if not self.signature.is_claim:
             return SIMPLIFICATIONS
-        if self.signature.kind in (ClaimKind.FORMULA, ClaimKind.CHECK):
+        if self.signature.kind in (ClaimKind.FORMULA, ClaimKind.JACOBIAN, ClaimKind.HESSIAN, ClaimKind.CHECK):
             return GENERAL_CLAIM_SIMPLIFICATIONS
         return KNOWN_NUMBER_SIMPLIFICATIONS
 

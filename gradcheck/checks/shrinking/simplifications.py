@@ -21,9 +21,16 @@ from gradcheck.checks.shrinking.case_edits import (
     with_step,
     with_tensor_value,
 )
-from gradcheck.language.case import Case, Claim, Step, Value
+from gradcheck.language.case import DERIVATIVE_SECTIONS, Case, Claim, Step, Value
 from gradcheck.language.expr.nodes import Call, Expr, Name
-from gradcheck.language.expr.traverse import free_names, gradient_names, postorder, replace_part, substitute
+from gradcheck.language.expr.traverse import (
+    derivatives_in,
+    free_names,
+    gradient_names,
+    postorder,
+    replace_part,
+    substitute,
+)
 from gradcheck.language.trial_draws import is_general
 
 #: How many entries of a graph, and parts of an expression, are tried.
@@ -55,7 +62,10 @@ def without_unused(case: Case) -> Case:
 def _claimed(case: Case) -> set[str]:
     tensors = [root for step in case.steps for root in (*step.roots, *step.values, *step.expected)]
     tensors += [*case.values, *case.expected, *case.formulas, *case.wrong_formulas]
-    claims = [c for section in (case.formulas, case.wrong_formulas) for listed in section.values() for c in listed]
+    derivatives = [pair for section in DERIVATIVE_SECTIONS for pair in getattr(case, section).items()]
+    tensors += [name for of, by in derivatives for name in (of, *(one for key in by for one in key.split(", ")))]
+    sections = (case.formulas, case.wrong_formulas, *(by for _, by in derivatives))
+    claims = [c for section in sections for listed in section.values() for c in listed]
     claims += [*case.checks, *(check for step in case.steps for check in step.checks)]
     found = {name.partition("[")[0] for name in tensors}
     for claim in claims:
@@ -64,7 +74,8 @@ def _claimed(case: Case) -> set[str]:
 
 
 def _names_in(claim: Claim) -> set[str]:
-    return {*free_names(claim.expr), *gradient_names(claim.expr)}
+    terms = (tensor for term in derivatives_in(claim.expr) for tensor in term.tensors)
+    return {*free_names(claim.expr), *gradient_names(claim.expr), *(tensor.partition("[")[0] for tensor in terms)}
 
 
 def _reachable(claims: Mapping[str, Claim], needed: set[str]) -> dict[str, Claim]:

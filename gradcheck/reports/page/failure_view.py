@@ -30,7 +30,7 @@ MOST_TENSORS, MOST_IN_A_LINE, MOST_PRINTED = 8, 240, 20_000
 #: A part of IPython's file names for cells.
 _IN_A_CELL = "ipykernel_"
 #: Claims whose text is a formula.
-FORMULA_CLAIMS = (ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA, ClaimKind.CHECK)
+FORMULA_CLAIMS = tuple(kind for kind in ClaimKind if kind.is_general)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ def _formulas(c: Comparison) -> list[tuple[str, str]]:
     step = _step(c)
     left = "" if c.what is ClaimKind.CHECK or step else c.tensor
     claimed = f"claimed of {plain(step)}" if step else "claimed"
-    claimed = "claimed to be wrong" if c.what is ClaimKind.WRONG_FORMULA else claimed
+    claimed = "claimed to be wrong" if c.what.is_stated_wrong else claimed
     found = [(claimed, formula_to_mathml(c.formula, left))] if c.what in FORMULA_CLAIMS and c.formula else []
     meant = next((d.formula for d in c.diagnoses if d.formula), "")
     found += [("meant, it seems", formula_to_mathml(meant, left))] if meant and c.what in FORMULA_CLAIMS else []

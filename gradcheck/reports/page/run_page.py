@@ -17,7 +17,6 @@ from markupsafe import Markup, escape
 
 from gradcheck import __version__
 from gradcheck.checks.result import PROBLEM_STATUSES, CaseResult, CaseStatus, RunResult
-from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.causes import Causes, GroupMember, find_causes
 from gradcheck.reports.number_formats import format_error, format_number
 from gradcheck.reports.overview import member_place
@@ -251,7 +250,7 @@ def _worst_error(case: CaseResult) -> float | str | None:
     """Return the largest relative error of failures, else of what passed."""
     # `inf` if it is not finite; `none` if nothing was compared though the case is wrong
     wrong = [c for c in case.comparisons if c.is_failing]
-    right = (c for c in case.comparisons if c.status == "passed" and c.what is not ClaimKind.WRONG_FORMULA)
+    right = (c for c in case.comparisons if c.status == "passed" and not c.what.is_stated_wrong)
     known = (c.max_rel for c in (wrong or right) if c.max_rel is not None)
     sizes = [float("inf") if size != size else size for size in known]
     if not sizes:

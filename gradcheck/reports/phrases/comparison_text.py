@@ -97,7 +97,7 @@ def _sentence(c: Comparison) -> str:
         between = f", {got} against {want}" if c.what.subject in _BETWEEN_ENGINES else ""
         numbers = f"; {differ} {want} {extent(c)}" if c.max_abs is not None else ""
         return f"{subject(c)}{between}: {plain(say(c.mismatch))}{numbers}".rstrip()
-    if c.what is ClaimKind.WRONG_FORMULA or (c.what.is_about_derivative and c.what.is_stated_wrong):
+    if c.what.is_stated_wrong:
         return f"{subject(c)} was not refuted: it holds wherever it was tried"
     if c.what is ClaimKind.FORMULA or (c.what.is_about_derivative and c.formula):
         return f"{subject(c)} is wrong: it differs from {want}'s {extent(c)}".rstrip()

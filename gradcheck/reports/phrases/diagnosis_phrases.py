@@ -53,6 +53,24 @@ def _factor(factor: str | float | complex) -> str:
 
 add_phrases(
     {
+        # Jacobians and Hessians
+        "derivative_transposed": "transposed: {term} has a row for each element of what is differentiated "
+        "(numerator layout)",
+        "derivative_layout": "the indices in another order: in {term}, those of what is differentiated come first "
+        "(numerator layout)",
+        "derivative_permuted": "the indices in another order: it is the right one permuted by {order:axes}",
+        "derivative_reshaped": "the right entries, reshaped",
+        "diagonal_alone": "the diagonal alone: the entries beside it are missing",
+        "diagonal_missing": "the diagonal is missing, the entries beside it are right",
+        "diagonal_wrong": "wrong on the diagonal alone: the entries beside it are right",
+        "diagonal_as_vector": "the diagonal as a vector: diag(…) makes the matrix of it",
+        "triangle_alone": "the {side} triangle alone",
+        "derivative_inverted": "the inverse of what is right: the Jacobian of the inverse function",
+        "transpose_term_missing": "one of two terms is missing: with its own transpose added it is right",
+        "transpose_term_added": "its own transpose is added, which does not belong there",
+        "outer_product_of_gradients": "the outer product of the gradients, which is no Hessian",
+        "gauss_newton": "Gauss-Newton's approximation: it keeps the curvature of {of} by {inner}, and leaves out that "
+        "of {inner} by {by}",
         # Any diagnosis
         "perhaps": "perhaps: {what}",
         "computed_at_points": "computed, this mistake gives what came out, at {points} point{points:s}",

@@ -88,6 +88,12 @@ def test_a_right_one_that_is_stated_wrong_fails() -> None:
     assert (found.status, c.what, c.mismatch and c.mismatch.kind) == ("failed", ClaimKind.WRONG_HESSIAN, "not_refuted")
 
 
+def test_one_text_may_be_claimed_right_and_wrong() -> None:
+    text = "{inputs: {x: [2.0]}, graph: {f: x.sum()}, hessians: {f: {x: H}}, wrong_hessians: {f: {x: H}}}"
+    found = checked(text.replace("H", "'zeros(1, 1)'"))
+    assert [c.status for c in stated(found)] == ["passed", "failed"]
+
+
 def test_all_entries_of_a_wrong_one_are_compared() -> None:
     (c,) = stated(with_claims("jacobians", "s", "w", ["where(arange(n)[:, None] == 2, 2, 1) * diag(s * (1 - s)) @ X"]))
     assert (c.shape, c.mismatched, c.elements) == ((5, 3), 3, 15)

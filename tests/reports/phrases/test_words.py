@@ -182,6 +182,16 @@ CASES = dedent("""\
     wrong_formulas: {z: [ones_like(z), 2 * ones_like(z)]}
     checks: ['loss == z.sum()', 'loss == y.sum()', 'x > 0']
     ---
+    name: Jacobians and Hessians, right and wrong
+    dims: {n: 2}
+    inputs: {x: 'randn(n)', A: 'randn(n, n)'}
+    graph: {y: A @ x, f: x @ y}
+    generalize: {trials: 1}
+    jacobians: {y: {x: [A, A.T, 2 * A]}}
+    wrong_jacobians: {y: {x: [A, A.T]}}
+    hessians: {f: {x: [A + A.T, A]}}
+    wrong_hessians: {f: {x: [A + A.T, A]}}
+    ---
     name: right at these numbers only
     inputs: {x: [2, 2]}
     graph: {y: (x * x).sum()}

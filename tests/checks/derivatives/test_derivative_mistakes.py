@@ -1,0 +1,80 @@
+"""Mistakes that the numbers of a wrong Jacobian or Hessian show."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from gradcheck.checks.options import Options, engines_of
+from gradcheck.checks.pipeline import check_case
+from gradcheck.checks.result import Diagnosis
+from gradcheck.reports.phrases import say
+from tests.from_text import case_of
+
+SOFTMAX = """
+    dims: {n: 4}
+    inputs: {x: randn(n)}
+    graph: {p: "softmax(x, dim=0)", f: "logsumexp(x, 0)"}
+    backward: f
+"""
+LAYER = """
+    dims: {n: 4, m: 3}
+    inputs: {x: randn(n), W: "randn(m, n)", A: "randn(n, n)"}
+    graph: {h: tanh(W @ x), r: h - 1, f: (r ** 2).sum(), q: x @ A @ x, B: inv(A), o: "outer(x, W @ x)"}
+    backward: f
+"""
+
+
+def diagnoses(text: str, section: str, of: str, by: str, claim: str) -> tuple[Diagnosis, ...]:
+    """The diagnoses of the first failure of a case that states one claim."""
+    case = case_of(f'{dedent(text)}{section}: {{{of}: {{"{by}": "{claim}"}}}}\n')
+    found = check_case(case, Options(), engines_of(Options()))
+    assert found.status == "failed"
+    return next(c.diagnoses for c in found.comparisons if c.status == "failed")
+
+
+@pytest.mark.parametrize(
+    ("text", "section", "of", "by", "claim", "kind", "words"),
+    [
+        (LAYER, "jacobians", "h", "x", "W.T @ diag(1 - h ** 2)", "transposed", "numerator layout"),
+        (LAYER, "jacobians", "h", "W", "einsum('ij,k->jki', diag(1 - h ** 2), x)", "transposed", "another order"),
+        (LAYER, "jacobians", "o", "x", "einsum('ik,j->jik', eye(n), W @ x) + einsum('i,jk->jik', x, W)", "permuted",
+         "permuted by"),
+        (LAYER, "jacobians", "h", "W", "einsum('ij,k->ijk', diag(1 - h ** 2), x).reshape(m, -1)", "reshaped",
+         "reshaped"),
+        (SOFTMAX, "jacobians", "p", "x", "diag(p * (1 - p))", "diagonal", "the diagonal alone"),
+        (SOFTMAX, "jacobians", "p", "x", "p * (1 - p)", "diagonal", "the diagonal as a vector"),
+        (SOFTMAX, "jacobians", "p", "x", "diag(p * p) - outer(p, p)", "diagonal", "the diagonal is missing"),
+        (SOFTMAX, "jacobians", "p", "x", "-outer(p, p)", "diagonal", "wrong on the diagonal alone"),
+        (SOFTMAX, "jacobians", "p", "x", "triu(diag(p) - outer(p, p))", "diagonal", "the upper triangle alone"),
+        (SOFTMAX, "jacobians", "p", "x", "outer(p, p) - diag(p)", "sign", "the sign is wrong"),
+        (SOFTMAX, "hessians", "f", "x", "n * (diag(p) - outer(p, p))", "factor", "the factor n"),
+        (SOFTMAX, "hessians", "f", "x", "outer(p, p)", "approximation", "outer product"),
+        (LAYER, "hessians", "q", "x", "A", "one_term", "one of two terms is missing"),
+        (LAYER, "hessians", "q", "x", "2 * (A + A.T)", "one_term", "its own transpose is added"),
+        (LAYER, "hessians", "f", "x", "2 * jacobian(r, x).T @ jacobian(r, x)", "approximation", "Gauss-Newton's"),
+        (LAYER, "hessians", "f", "x, W", "2 * einsum('ij,ikl->jkl', jacobian(r, x), jacobian(r, W))", "approximation",
+         "leaves out that of r by x"),
+        (LAYER, "jacobians", "h", "x", "W * h[:, None]", "", ""),
+    ],
+)  # fmt: skip
+def test_it_is_named(text: str, section: str, of: str, by: str, claim: str, kind: str, words: str) -> None:
+    found = [one for one in diagnoses(text, section, of, by, claim) if one.confidence]
+    assert [one.kind for one in found[:1]] == [kind][: bool(kind)]
+    assert all(words in say(one.message) and one.confidence == "confirmed" for one in found)
+
+
+def test_a_correction_is_one_of_the_claim_itself() -> None:
+    (found,) = (one for one in diagnoses(LAYER, "jacobians", "h", "x", "diag(1 - h) @ W") if one.formula)
+    assert found.formula == "diag(1 - h ** 2) @ W"
+
+
+def test_the_inverse_is_named() -> None:
+    text = """
+        inputs: {x: "uniform(1, 2, [2])"}
+        graph: {y: "torch.stack([x[0] * x[1], x[1] ** 2])"}
+        let: {J: "torch.stack([torch.stack([x[1], x[0]]), torch.stack([0 * x[1], 2 * x[1]])])"}
+        backward: {y: "randn(2)"}
+    """
+    assert [one.kind for one in diagnoses(text, "jacobians", "y", "x", "inv(J)") if one.confidence] == ["inverted"]
