@@ -6,9 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.claims.wrong_formulas import WrongFormula
+from gradcheck.checks.closeness.tolerance import ROUNDINGS, epsilon
 from gradcheck.checks.context import Context
 from gradcheck.checks.derivatives.derivative_mistakes import with_mistakes
 from gradcheck.checks.derivatives.derived_case import DerivedCase, contracted_claim, derived_case
@@ -136,18 +140,30 @@ class _OneClaim:
 def _joined(own: Comparison, beyond: Comparison) -> Comparison:
     """Return the comparison of all entries, with what the derived case shows.
 
-    A proof excuses rounding, and refutes what is within it. At a kink the derived case decides."""
+    A proof excuses rounding, and refutes what is within it. The derived case decides at a kink, where the reference is
+    found wrong, and where its own second order is no number."""
     known: dict[str, Any] = {"verdict": beyond.verdict, "certificate": beyond.certificate}
     notes = tuple(note for note in beyond.notes if note not in own.notes)
     if own.is_failing and beyond.is_failing:
         return replace(own, diagnoses=beyond.diagnoses, **known).with_notes(*notes)
-    if own.is_failing and (beyond.certificate or beyond.status == "not_differentiable"):
+    is_known = beyond.certificate or beyond.status == "not_differentiable" or beyond.passes_by_wrong_reference
+    if own.is_failing and (is_known or (beyond.status == "passed" and _may_be_rounding(own))):
         return own.without_numbers(beyond.status, mismatch=None, **known).with_notes(*notes)
     if own.is_failing:
         return own
     if beyond.status != "passed":
         return own.without_numbers(beyond.status, mismatch=beyond.mismatch, diagnoses=beyond.diagnoses, **known)
     return replace(own, **known).with_notes(*notes)
+
+
+def _may_be_rounding(failed: Comparison) -> bool:
+    """Return whether entries differ by roundings of the largest, or from NaN."""
+    got, want, mask = failed.got_array, failed.want_array, failed.mask
+    if got is None or want is None or mask is None:
+        return False
+    gap, right = np.abs(wide(got) - wide(want))[mask], wide(want)
+    size = float(np.max(np.abs(right), initial=0.0, where=np.isfinite(right)))
+    return bool(np.all((gap <= ROUNDINGS * epsilon(want.dtype) * size) | np.isnan(right[mask])))
 
 
 class _DerivedRun:
