@@ -71,7 +71,7 @@ class _Claimed(NamedTuple):
     def matrix(self) -> np.ndarray:
         """The right entries, a row for each element that is differentiated."""
         columns = self.point.want.states[-1].values[self.stated.by].size
-        return self.want.reshape(-1, columns) if columns else np.zeros((0, 0))
+        return self.want.reshape(self.want.size // columns if columns else 0, columns)
 
 
 def with_mistakes(context: Context, stated: StatedDerivative, failed: Comparison) -> Comparison:
@@ -101,7 +101,7 @@ def _claimed_at(point: Point, stated: StatedDerivative) -> _Claimed | None:
         got, want = (wide(one) for one in (scope.array_of(stated.claim.expr), scope.gradients[stated.term.name]))
     except (GradcheckError, LookupError):
         return None
-    small = max(got.size, want.size) <= _MOST_ENTRIES and want.size
+    small = 0 < want.size and max(got.size, want.size) <= _MOST_ENTRIES
     return _Claimed(stated, point, got, want) if small and np.isfinite(got).all() and np.isfinite(want).all() else None
 
 
