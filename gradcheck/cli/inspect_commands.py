@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gradcheck.checks.derivation import Explanation
     from gradcheck.engines.traced_case import TracedCase
     from gradcheck.language.case import Case
+    from gradcheck.language.expr.nodes import Derivative
 
 #: The most parts of a graph whose trace shows formulas.
 _MOST_PARTS = 400
@@ -29,6 +30,8 @@ _MOST_PARTS = 400
 @options.paths
 @options.selection
 @options.format_option("text", "yaml", "latex", purpose="For reading, for pasting into a case, for a paper.")
+@click.option("--jacobian", metavar="Y,X", default="", help="Only the derivative of Y by X, as a formula.")
+@click.option("--hessian", metavar="F,X[,Z]", default="", help="Only the second derivative of F, as a formula.")
 @click.option("--expand", is_flag=True, help="Closed formulas, without the gradients of intermediates.")
 @options.SEED
 @options.TIMEOUT
@@ -39,7 +42,6 @@ def explain(
     keyword: str | None,
     tags: tuple[str, ...],
     format: str,
-    expand: bool,
     **further: Any,
 ) -> int:
     """Explain cases: the graph, its values, and each gradient as a formula.
@@ -49,19 +51,24 @@ def explain(
     """
     reserve_own_stdout()
     from gradcheck.checks.derivation import explain as derive
+    from gradcheck.checks.derivative_explanation import explain_derivative
     from gradcheck.checks.implementations.implementation_case import case_as_run
     from gradcheck.checks.isolation.memory_limit import memory_limit
     from gradcheck.checks.isolation.time_limit import OutOfTime, deadline
     from gradcheck.cli.select import print_errors, select
-    from gradcheck.reports.commands.explanation import render
+    from gradcheck.reports.commands.explanation import render, render_derivative
 
+    term, seed = _derivative_term(further["jacobian"], further["hessian"]), further["seed"]
     selection = select(paths, keyword, tags)
     errors, gap = list(selection.errors), ""
     for case in selection.cases:
         try:
             with deadline(further["timeout"]), memory_limit(further["memory"]):
-                asked = case_as_run(case, further["seed"])
-                text = render(derive(asked, further["seed"], expand=expand or None), format, terminal_width())
+                if term is not None:
+                    text = render_derivative(explain_derivative(case, term, seed), format, terminal_width())
+                else:
+                    asked = case_as_run(case, seed)
+                    text = render(derive(asked, seed, expand=further["expand"] or None), format, terminal_width())
         except InvalidCase as error:
             errors.append(error)
         except OutOfTime as error:
@@ -72,6 +79,20 @@ def explain(
             write_stdout(gap + text)
             gap = "\n"
     return print_errors(errors)
+
+
+def _derivative_term(jacobian: str, hessian: str) -> Derivative | None:
+    """Return the derivative that is asked for. Raises UsageError."""
+    from gradcheck.language.expr.nodes import Derivative
+
+    if jacobian and hessian:
+        raise UsageError("either --jacobian or --hessian", hint="run the command twice")
+    given, counts = (jacobian, (2,)) if jacobian else (hessian, (2, 3))
+    names = [name.strip() for name in given.split(",")]
+    if given and (len(names) not in counts or "" in names):
+        usage = "--jacobian y,x" if jacobian else "--hessian loss,w or --hessian loss,w,b"
+        raise UsageError(f"{given!r} does not name tensors", hint=f"write {usage}")
+    return Derivative.of("jacobian" if jacobian else "hessian", *names) if given else None
 
 
 @click.command("trace")

@@ -168,3 +168,13 @@ def test_explain_ends_at_its_time_limit(cases: Path, gradcheck: Gradcheck) -> No
     outcome = gradcheck("explain", "cases", "--timeout", "1e-6")
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.count("not explained after 1e-06 seconds") == 2
+
+
+def test_explain_derives_one_jacobian_or_hessian(gradcheck: Gradcheck, cases: Path) -> None:
+    assert (
+        "jacobian(y, x) (2, 2) = 2 * diag(x)"
+        in gradcheck("explain", "cases/good.yaml::squares", "--jacobian", "y,x").out
+    )
+    assert "no tensor q" in gradcheck("explain", "cases/good.yaml::squares", "--hessian", "q,x").err
+    shown = gradcheck("explain", "cases/good.yaml::squares", "--hessian", "x")
+    assert (shown.code, "write --hessian loss,w" in shown.err) == (2, True)

@@ -101,7 +101,7 @@ def _claimed_at(point: Point, stated: StatedDerivative) -> _Claimed | None:
         got, want = (wide(one) for one in (scope.array_of(stated.claim.expr), scope.gradients[stated.term.name]))
     except (GradcheckError, LookupError):
         return None
-    small = 0 < want.size and max(got.size, want.size) <= _MOST_ENTRIES
+    small = want.size > 0 and max(got.size, want.size) <= _MOST_ENTRIES
     return _Claimed(stated, point, got, want) if small and np.isfinite(got).all() and np.isfinite(want).all() else None
 
 

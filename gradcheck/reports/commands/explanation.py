@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from gradcheck.checks.derivation import DerivedFormula, Explanation
+from gradcheck.checks.derivative_explanation import ExplainedDerivative
 from gradcheck.language.expr.latex import name_to_latex, to_latex
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.printer import to_text
@@ -183,6 +184,31 @@ def _latex(e: Explanation, width: int) -> Iterator[str]:
             yield f"% {plain(formula.tensor)} {remark}"
     if e.why_not:
         yield f"% no gradients: {plain(say(e.why_not))}"
+
+
+def render_derivative(e: ExplainedDerivative, format: str, width: int = 80) -> str:
+    """Return a Jacobian or a Hessian in one of `FORMATS`."""
+    of, *by = e.term.tensors
+    lines = [f"{'#' if format == 'yaml' else '%' if format == 'latex' else ''} {plain(e.case.id)}".strip()]
+    if e.expr is None:
+        mark = {"yaml": "# ", "latex": "% "}.get(format, "")
+        lines += wrap(f"no formula of {e.term.name}: {plain(say(e.why_not))}", width, mark, f"{mark}  ")
+    elif format == "yaml":
+        key = ", ".join(by)
+        lines += [f"{e.term.kind}s:", f"  {_scalar(of)}:", f"    {_scalar(key)}: {_scalar(to_text(e.expr))}"]
+    elif format == "latex":
+        lines += [r"\begin{align*}", f"  {to_latex(e.term)} &= {to_latex(e.expr)}", r"\end{align*}"]
+    else:
+        lines += ["", *wrap(f"{e.term.name} {_shape(e.shape)} = {to_text(e.expr)}", width, "  ", "      "), ""]
+        lines += wrap(_derivative_evidence(e), width, "", "")
+    return "".join(line.rstrip() + "\n" for line in lines)
+
+
+def _derivative_evidence(e: ExplainedDerivative) -> str:
+    text = f"It was read back from this text, and holds as a claim at {count(e.points, 'point')}"
+    if e.proof is not None:
+        text += f"; proved for any values (chance of a false proof below {format_error(e.proof['bound'])})"
+    return f"{text}. It is derived from gradcheck's own rules, so it is no independent check of these."
 
 
 FORMATS: dict[str, Callable[[Explanation, int], Iterator[str]]] = {"text": _text, "yaml": _yaml, "latex": _latex}

@@ -57,6 +57,7 @@ add_phrases(
         "gradient_missing": "no gradient arrived, one was expected",
         "gradient_unexpected": "a gradient arrived, none was expected",
         "none_agrees_with_zeros": lambda f: f"none agrees with all zeros (none is {_WHOSE[f['none']]})",
+        "derived_formula_is_wrong": "what was derived, {formula}, does not hold everywhere",
         "gradient_not_proved": "the gradient that is differentiated again was not proved",
         "shapes_differ": "shape {got:shape}, expected {want:shape}",
         "dtypes_differ": "dtype {got}, expected {want}",
