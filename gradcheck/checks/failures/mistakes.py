@@ -58,7 +58,7 @@ CODE_KINDS = {
 #: Mistakes in claims about Jacobians and Hessians (see `checks/derivatives`).
 DERIVATIVE_KINDS = {
     "diagonal": "the diagonal or a triangle alone, or all but it",
-    "one_term": "one of two terms, each the other's transpose, is missing",
+    "one_term": "one term is missing or has the wrong sign, such as a transpose",
     "inverted": "the inverse, which is the Jacobian of the inverse function",
     "approximation": "an approximation of the second derivative, such as Gauss-Newton's",
 }

@@ -105,6 +105,13 @@ class _Terms:
                 return [self._product(term, Call("T", (inverse,))) for term in self.of(expr.args[1])]
             case "sum", [True]:
                 return [self._summed(term, self.shape_of(expr.args[0])) for term in self.of(expr.args[0])]
+            case "mean", [True]:
+                count: Expr = Attribute(expr.args[0], "numel")
+                return [
+                    self._over(self._summed(t, self.shape_of(expr.args[0])), count, ()) for t in self.of(expr.args[0])
+                ]
+            case "where", [False, False, True] if expr.args[1] == Literal(0):  # a guard, outside of which it holds
+                return self.of(expr.args[2])
             case "expand", [True, False]:
                 return self._broadcast(self.of(expr.args[0]), self.shape_of(expr.args[0]))
             case _:

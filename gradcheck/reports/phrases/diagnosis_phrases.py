@@ -36,6 +36,10 @@ def _missing(found: Fact) -> str:
     return f"missing {' '.join(factors)}"
 
 
+def _exponent(power: int) -> str:
+    return "" if power == 1 else f" ** {power}"
+
+
 def _power(word: str, power: float) -> str:
     return word if power == 1 else f"sqrt({word})" if power == 0.5 else f"{word} ** {format_number('value', power)}"
 
@@ -66,6 +70,10 @@ add_phrases(
         "diagonal_as_vector": "the diagonal as a vector: diag(…) makes the matrix of it",
         "triangle_alone": "the {side} triangle alone",
         "derivative_inverted": "the inverse of what is right: the Jacobian of the inverse function",
+        "derivative_factor": lambda f: f"off by the factor {f['tensor']}{_exponent(f['power'])}",
+        "derivative_constant": "off by the factor {factor:value}",
+        "term_missing": "one term is missing: {term}",
+        "term_of_other_sign": "one term has the wrong sign: {term}",
         "transpose_term_missing": "one of two terms is missing: with its own transpose added it is right",
         "transpose_term_added": "its own transpose is added, which does not belong there",
         "outer_product_of_gradients": "the outer product of the gradients, which is no Hessian",

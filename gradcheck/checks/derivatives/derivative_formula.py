@@ -1,0 +1,122 @@
+"""Derive a Jacobian or a Hessian as a formula, from that of a gradient."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gradcheck.checks.derivation import explain
+from gradcheck.checks.scope import Scope
+from gradcheck.engines.core import Core
+from gradcheck.errors import Unsupported
+from gradcheck.language.case import Case, Claim, Step, Value
+from gradcheck.language.expr.nodes import Attribute, Call, Derivative, Expr, Gradient, Literal, Name
+from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.traverse import rewrite, substitute
+from gradcheck.language.problem import Problem
+from gradcheck.language.sampling import draw
+from gradcheck.language.symbolic.linear_maps import matrix_of
+
+#: The name of the gradient that is differentiated again, in the graph.
+_FIRST = "first_gradient_"
+#: Products that are multiplied out, and the most terms that this may give.
+_PRODUCTS, _MOST_TERMS = ("mul", "matmul", "outer", "div"), 8
+
+
+def derived_formula(case: Case, term: Derivative, seed: int | None) -> Expr:
+    """Return the formula of a derivative. Raises GradcheckError."""
+    bare, root, rows, by = case.without_claims(), term.tensors[0], term.tensors[-2], term.tensors[-1]
+    if term.kind == "hessian":
+        rows = term.tensors[1]
+        step = Step("backward", roots={root: None})
+        first = _gradient(replace(bare, steps=(step,)), rows, seed)
+        bare, root = replace(bare, graph={**bare.graph, _FIRST: Claim.of(first)}), _FIRST
+    elif root == by:
+        rows = root
+    problem = draw(
+        replace(bare, steps=(Step("backward", roots={root: Value(expr=parse(f"randn_like({root})"))}),)), seed
+    )
+    evaluation = Core().evaluate(problem)
+    if not evaluation.states:
+        raise Unsupported(f"the graph cannot be evaluated: {evaluation.error}")
+    scope = Scope(problem, evaluation.states[-1])
+
+    def shape_of(expr: Expr) -> tuple[int, ...]:
+        return tuple(getattr(scope.value_of(expr), "shape", ()))
+
+    if root == by:
+        formula: Expr = Gradient(root)
+    elif scope.state.gradients.get(by) is None:
+        words = {size: Name(word) for word, size in reversed(list(problem.sizes.items()))}
+        sizes = (*shape_of(parse(rows)), *shape_of(parse(by)))
+        return Call("zeros", tuple(words.get(size, Literal(size)) for size in sizes)) if sizes else Literal(0)
+    else:
+        formula = _gradient(problem.case, by, seed)
+    if shape_of(Gradient(root)):
+        found = matrix_of(formula, root, shape_of)
+    else:
+        found = _tidy(rewrite(formula, lambda node: Literal(1) if node == Gradient(root) else node))
+    return _with_names_of_case(found, root, rows, problem)
+
+
+def _gradient(case: Case, tensor: str, seed: int | None) -> Expr:
+    """Return a gradient as a closed formula. Raises Unsupported."""
+    found = explain(case, seed, expand=True)
+    written = dict[str, Expr]()
+    for name, expr in found.let.items():
+        written[name] = substitute(expr, written)
+    for formula in found.formulas:
+        if formula.tensor == tensor:
+            return substitute(formula.expr, written)
+    if tensor in found.incoming:
+        return Gradient(tensor)
+    raise Unsupported(f"the gradient of {tensor} is not derived")
+
+
+def _tidy(expr: Expr) -> Expr:
+    """Return the expression without factors of 1."""
+
+    def change(node: Expr) -> Expr:
+        if isinstance(node, Call) and node.op == "mul" and Literal(1) in node.args:
+            return node.args[1 if node.args[0] == Literal(1) else 0]
+        return node
+
+    return rewrite(expr, change)
+
+
+def _with_names_of_case(expr: Expr, root: str, rows: str, problem: Problem) -> Expr:
+    """Return the expression in names of the case alone.
+
+    A word such as `n` stands for a size, and what the first gradient is for its name."""
+    words = {size: Name(word) for word, size in reversed(list(problem.sizes.items()))}
+    seed = problem.seeds[0][root]
+
+    def change(node: Expr) -> Expr:
+        if isinstance(node, Gradient) and node.name == root:
+            return parse(rows)
+        is_size = isinstance(node, Call) and node.op == "getitem" and isinstance(node.args[0], Attribute)
+        is_size = is_size or (isinstance(node, Attribute) and node.name == "numel")
+        if is_size and seed is not None and seed.ndim == 1 and seed.size in words:
+            return words[seed.size]
+        return node
+
+    written = {_FIRST: problem.case.graph[_FIRST].expr} if _FIRST in problem.case.graph else {}
+    return rewrite(substitute(expr, written), change)
+
+
+def signed_terms(expr: Expr) -> list[tuple[int, Expr]]:
+    """Return the terms of a sum, or of a product of sums, with signs."""
+    if not isinstance(expr, Call) or expr.kwargs:
+        return [(1, expr)]
+    if expr.op == "neg":
+        return [(-sign, term) for sign, term in signed_terms(expr.args[0])]
+    if expr.op in ("add", "sub") and len(expr.args) == 2:
+        left, right = map(signed_terms, expr.args)
+        return left + [(-sign if expr.op == "sub" else sign, term) for sign, term in right]
+    if expr.op in _PRODUCTS and len(expr.args) == 2:
+        left, right = (
+            signed_terms(expr.args[0]),
+            signed_terms(expr.args[1]) if expr.op != "div" else [(1, expr.args[1])],
+        )
+        if 1 < len(left) * len(right) <= _MOST_TERMS:
+            return [(a * b, Call(expr.op, (one, other))) for a, one in left for b, other in right]
+    return [(1, expr)]
