@@ -64,6 +64,7 @@ add_phrases(
         "(numerator layout)",
         "derivative_permuted": "the indices in another order: it is the right one permuted by {order:axes}",
         "derivative_reshaped": "the right entries, reshaped",
+        "jvp_for_vjp": "J @ g where J.T @ g belongs: rmatvec multiplies by the Jacobian itself",
         "diagonal_alone": "the diagonal alone: the entries beside it are missing",
         "diagonal_missing": "the diagonal is missing, the entries beside it are right",
         "diagonal_wrong": "wrong on the diagonal alone: the entries beside it are right",

@@ -1,0 +1,111 @@
+"""`check_jacobian`: a function's own Jacobian, compared with differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gradcheck.checks.derivatives.entry_mistakes import (
+    ALIKE,
+    Entries,
+    common_mistake,
+    factors,
+    orders,
+    parts,
+    wrong_products,
+)
+from gradcheck.errors import UsageError
+from gradcheck.oracles.numeric.finite_differences import array_derivative
+from gradcheck.reports.phrases import say
+from gradcheck.reports.phrases.jacobian_report import jacobian_report
+
+#: The first step of differences, in units of an element's size; rounding; and the relative error that suffices.
+_FIRST, _UNIT, _ENOUGH = 2.0**-3, 2.0**-50, 1e-11
+#: The points beside the given one, and the most entries of a Jacobian.
+_MORE_POINTS = 2
+_MOST_ENTRIES = 10**8
+
+
+def check_jacobian(
+    function: Callable[..., Any],
+    jacobian: Callable[..., Any],
+    *,
+    x: Any,
+    rtol: float = 1e-6,
+    atol: float = 0.0,
+    seed: int = 0,
+) -> None:
+    """Assert that `jacobian(x)` is the derivative of `function(x)`.
+
+        check_jacobian(fun, jac, x=np.ones(3))
+
+    Both take one array, as those of `scipy.optimize.least_squares` and of OpenMDAO's components do. The Jacobian has
+    the shape of the result, then that of `x`: an array, a sparse matrix or array of SciPy, or a `LinearOperator`, whose
+    `matvec` and `rmatvec` are checked. A gradient `fun` and its Hessian are such a pair too. The derivatives are by
+    differences with error bars, at `x` and at two points near it.
+
+    Raises AssertionError with the entries that differ, and UsageError for an invalid call.
+    """
+    start = np.asarray(x, dtype=np.float64)
+    wrong: list[Entries] = []
+    reports: list[str] = []
+    for number, at in enumerate(_points(start, seed)):
+        value = np.asarray(function(at.copy()))
+        if not np.isfinite(value).all():
+            continue
+        if value.size * at.size > _MOST_ENTRIES:
+            raise UsageError(f"a Jacobian of {value.size:,} times {at.size:,} elements is too large to be checked")
+        want, bars = _derivative(function, at, value.shape)
+        for name, got in _claimed(jacobian(at.copy()), value.shape, at.shape):
+            right = want if name != "rmatvec" else np.moveaxis(want, range(value.ndim), range(-value.ndim, 0))
+            bar = bars if name != "rmatvec" else np.moveaxis(bars, range(value.ndim), range(-value.ndim, 0))
+            if got.shape == right.shape and np.all(np.abs(got - right) <= rtol * np.abs(right) + atol + bar):
+                continue
+            rank = value.ndim if name != "rmatvec" else at.ndim
+            wrong.append(Entries(got, right, rank, name, max(ALIKE, 10 * rtol)))
+            reports.append(jacobian_report(wrong[-1], at, number))
+    if wrong:
+        first = [one for one in wrong if one.term == wrong[0].term and one.is_wrong]
+        known = common_mistake(first, (wrong_products, orders, factors, parts)) if first else None
+        cause = f"\n  cause: {say(known[1])}" if known else ""
+        raise AssertionError(f"{reports[0]}{cause}") from None
+
+
+def _points(start: np.ndarray, seed: int) -> Iterator[np.ndarray]:
+    """Yield the point, and others near it."""
+    generator = np.random.default_rng(seed)
+    yield start
+    for _ in range(_MORE_POINTS):
+        yield start * generator.uniform(0.8, 1.2, start.shape) + 0.01 * generator.standard_normal(start.shape)
+
+
+def _derivative(function: Callable[..., Any], at: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the derivative by differences, and its error bars."""
+    found = np.zeros((int(np.prod(shape)), at.size))
+    bars = np.zeros_like(found)
+    for column in range(at.size):
+        unit = np.zeros(at.size)
+        unit[column] = 1.0
+        size = abs(float(at.ravel()[column])) or 1.0
+        first = 2.0 ** np.floor(np.log2(_FIRST * size))
+
+        def along(step: float, unit: np.ndarray = unit) -> np.ndarray:
+            return np.asarray(function(at + step * unit.reshape(at.shape)), dtype=np.float64).ravel()
+
+        found[:, column], bars[:, column] = array_derivative(along, first, _UNIT, _ENOUGH)
+    return found.reshape(shape + at.shape), bars.reshape(shape + at.shape)
+
+
+def _claimed(given: Any, rows: tuple[int, ...], columns: tuple[int, ...]) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield what a Jacobian claims as arrays: of an operator, both products."""
+    if hasattr(given, "rmatvec"):
+        count, size = int(np.prod(rows)), int(np.prod(columns))
+        forward = [np.asarray(given.matvec(unit)).ravel() for unit in np.eye(size)]
+        yield "matvec", np.stack(forward, axis=1).reshape(rows + columns)
+        backward = [np.asarray(given.rmatvec(unit)).ravel() for unit in np.eye(count)]
+        yield "rmatvec", np.stack(backward, axis=1).reshape(columns + rows)
+        return
+    dense = given.toarray() if hasattr(given, "toarray") else given
+    yield "jacobian(x)", np.asarray(dense, dtype=np.float64)
