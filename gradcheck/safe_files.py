@@ -189,14 +189,15 @@ def project_root(path: str | os.PathLike[str]) -> str:
     It is the nearest folder above the file that is the root of a project (by a `.git` or a configuration); else the
     working directory, if the file is below it; else the folder that was named. A project that a link leads to counts if
     the link is in no other project, and not below the working directory: a clone can contain a link to the user's other
-    projects.
+    projects. No marker of another user counts that would widen the project, such as one in `/tmp`.
     """
     folder = os.path.dirname(os.path.abspath(path))
     here = os.getcwd()
     found, by_link = "", False
     above = folder
     while True:
-        if any(os.path.lexists(os.path.join(above, marker)) for marker in _MARKERS):
+        markers = [path for marker in _MARKERS if os.path.lexists(path := os.path.join(above, marker))]
+        if markers and (_is_below(above, here) or not all(belongs_to_others(path, here) for path in markers)):
             if by_link or not found:
                 found, by_link = above, False
         elif by_link and above == here:
@@ -206,7 +207,26 @@ def project_root(path: str | os.PathLike[str]) -> str:
         if parent == above:
             break
         above = parent
-    return found or (here if os.path.join(folder, "").startswith(os.path.join(here, "")) else folder)
+    return found or (here if _is_below(folder, here) else folder)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return os.path.join(path, "").startswith(os.path.join(folder, ""))
+
+
+def belongs_to_others(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> bool:
+    """Return whether neither this user, nor root, nor the folder's owner owns it.
+
+    A link belongs to its owner and to that of its target. Anybody can write to `/tmp`, above and beside the files of
+    others."""
+    return hasattr(os, "geteuid") and not _owners(path) <= {0, os.geteuid(), *_owners(folder)}
+
+
+def _owners(path: str | os.PathLike[str]) -> set[int]:
+    found = {os.lstat(path).st_uid}
+    with contextlib.suppress(OSError):  # a link that leads nowhere
+        found.add(os.stat(path).st_uid)
+    return found
 
 
 def is_open(path: str | os.PathLike[str]) -> bool:

@@ -7,6 +7,7 @@ import socket
 import stat
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
@@ -20,6 +21,7 @@ from gradcheck.safe_files import (
     LinkRefused,
     NotRegular,
     UnexpectedFile,
+    belongs_to_others,
     open_parent_folder,
     project_root,
     read_regular,
@@ -72,6 +74,57 @@ def test_else_to_the_working_directory_or_to_the_folder_that_was_named(
     assert project_root("reports/r.json") == str(tmp_path / "here")
     assert project_root(tmp_path / "there" / "r.json") == str(tmp_path / "there")
     assert project_root(tmp_path / "herein" / "r.json") == str(tmp_path / "herein")
+
+
+@pytest.fixture
+def by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    """Return a function that gives a file to another user."""
+    theirs: set[str] = set()
+    known = safe_files._owners
+
+    def owners(path: str | os.PathLike[str]) -> set[int]:
+        return {4711} if os.fspath(path) in theirs else known(path)
+
+    monkeypatch.setattr(safe_files, "_owners", owners)
+    return lambda path: theirs.add(os.fspath(path))
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
+@pytest.mark.parametrize("marker", [".git", "pyproject.toml", "gradcheck.toml"])
+def test_a_marker_of_another_user_widens_no_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marker: str, by_another: Callable[[Path], None]
+) -> None:
+    """As in `/tmp`: a link of a clone there would lead to all others."""
+    (tmp_path / "clone" / "cases").mkdir(parents=True)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "clone" / "out").symlink_to(tmp_path / "mine")
+    (tmp_path / marker).touch()
+    by_another(tmp_path / marker)
+    monkeypatch.chdir(tmp_path / "clone")
+    assert project_root("out/r.json") == str(tmp_path / "clone")
+    with pytest.raises(LinkRefused):
+        write("out/r.json", b"", lambda _: True)
+    assert list((tmp_path / "mine").iterdir()) == []
+    (tmp_path / "clone" / "cases" / marker).touch()
+    by_another(tmp_path / "clone" / "cases" / marker)  # as root unpacks an archive: it narrows the project
+    assert project_root("cases/r.json") == str(tmp_path / "clone" / "cases")
+    by_another(tmp_path / "clone")
+    assert project_root("r.json") == str(tmp_path)  # who works in their folder is in their project
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
+def test_a_link_belongs_to_two_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "nowhere").symlink_to("nothing")
+    assert not any(belongs_to_others(tmp_path / name, tmp_path) for name in ("file", "link", "nowhere"))
+    stat, lstat = os.stat, os.lstat
+    owned = os.stat_result((0, 0, 0, 0, 4711, 0, 0, 0, 0, 0))
+    monkeypatch.setattr(os, "stat", lambda path: owned if path == tmp_path / "link" else stat(path))
+    assert belongs_to_others(tmp_path / "link", tmp_path)
+    monkeypatch.setattr(os, "stat", stat)
+    monkeypatch.setattr(os, "lstat", lambda path: owned if path == tmp_path / "nowhere" else lstat(path))
+    assert belongs_to_others(tmp_path / "nowhere", tmp_path)
 
 
 # Links -------------------------------------------------------------------------------------------------

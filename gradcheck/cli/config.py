@@ -22,7 +22,7 @@ from gradcheck.cli.options import ISOLATED, RUN
 from gradcheck.cli.setting_values import brief, kind_of, read_value, setting_text
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.suggest import did_you_mean
-from gradcheck.safe_files import read_regular
+from gradcheck.safe_files import belongs_to_others, read_regular
 
 #: The most bytes of a file of settings, some of which tomllib reads in quadratic time.
 _MOST_BYTES = 1_000_000
@@ -189,23 +189,11 @@ def _find_settings_file(start: Path) -> _SettingsFile | None:
             if os.path.isfile(parent / name):
                 file = _SettingsFile(parent / name)
                 if file.section is not None:
-                    _refuse_other_users(file.path, folder)
+                    if belongs_to_others(file.path, folder):
+                        message = f"'{file.path}' belongs to another user, and could run their code"
+                        raise UsageError(message, hint="--isolated reads no configuration")
                     return file
     return None
-
-
-def _refuse_other_users(file: Path, folder: Path) -> None:
-    """Raise UsageError for a file that another user put here.
-
-    Anybody can write to `/tmp`, above the folders of others.
-    """
-    if hasattr(os, "geteuid") and not _owners(file) <= {0, os.geteuid(), *_owners(folder)}:
-        message = f"'{file}' belongs to another user, and could run their code"
-        raise UsageError(message, hint="--isolated reads no configuration")
-
-
-def _owners(path: Path) -> set[int]:
-    return {path.stat().st_uid, path.lstat().st_uid}
 
 
 def _is_path(value: Any) -> bool:

@@ -14,7 +14,7 @@ from gradcheck.cli.config import ConfiguredCommand, current_configuration
 from gradcheck.cli.output import write_stdout
 from gradcheck.errors import UsageError
 from gradcheck.reports.safe_text import plain
-from gradcheck.safe_files import open_parent_folder, project_root, read_regular
+from gradcheck.safe_files import belongs_to_others, open_parent_folder, project_root, read_regular
 
 #: The most bytes of a file that is searched for gradcheck.
 _MOST_BYTES = 1_000_000
@@ -90,7 +90,7 @@ def _repository() -> tuple[Path, str]:
     """Return the relative root of the repository, and this folder in it."""
     here = Path.cwd()
     for parent in (here, *here.parents):
-        if os.path.exists(parent / ".git"):
+        if os.path.exists(parent / ".git") and not belongs_to_others(parent / ".git", here):
             below = here.relative_to(parent).as_posix()
             return Path(os.path.relpath(parent)), "" if below == "." else f"{below}/"
     return Path(), ""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from gradcheck.cache.cache_folder import FOLDER, link_warning
+from gradcheck.cache.cache_folder import FOLDER, folder_warning
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand, current_configuration, overrides_of
 from gradcheck.cli.fast_exit import allow_immediate_exit
@@ -44,7 +44,7 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     PATH is a case file or a folder of them, FILE::NAME a single case. Without any, the paths of [tool.gradcheck] in
     pyproject.toml are taken, else cases/.
     """
-    if refused := link_warning():
+    if refused := folder_warning():
         write_stderr(f"gradcheck: {refused}")
     _trust_installed_packages(chosen)
     chosen["overrides"] = _overrides()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from gradcheck.cache.cache_folder import link_warning, open_cache
+from gradcheck import safe_files
+from gradcheck.cache.cache_folder import folder_warning, open_cache
 
 
 def make(folder: Path) -> None:
@@ -35,7 +37,7 @@ def test_a_file_in_its_place_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("")
     with pytest.raises(NotADirectoryError):
         make(tmp_path / "cache")
-    assert link_warning(tmp_path / "cache") == ""
+    assert folder_warning(tmp_path / "cache") == ""
 
 
 def test_a_link_in_its_place_is_refused(tmp_path: Path) -> None:
@@ -44,8 +46,23 @@ def test_a_link_in_its_place_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="Not a directory"):
         make(tmp_path / "cache")
     assert list((tmp_path / "elsewhere").iterdir()) == []
-    assert "is a link" in link_warning(tmp_path / "cache")
-    assert link_warning(tmp_path / "elsewhere") == link_warning(tmp_path / "nothing") == ""
+    assert "is a link" in folder_warning(tmp_path / "cache")
+    assert folder_warning(tmp_path / "elsewhere") == folder_warning(tmp_path / "nothing") == ""
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
+def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They could exchange the database's files while SQLite uses them."""
+    make(tmp_path / "cache")
+    others = {tmp_path / "cache": {4711}}
+    monkeypatch.setattr(safe_files, "_owners", lambda path: others.get(Path(path), {0}))
+    for create in (True, False):
+        with pytest.raises(PermissionError, match="another user"), open_cache(tmp_path / "cache", create=create):
+            pass
+    assert "belongs to another user" in folder_warning(tmp_path / "cache")
+    others[tmp_path] = {4711}  # a project of theirs
+    make(tmp_path / "cache")
+    assert folder_warning(tmp_path / "cache") == ""
 
 
 def test_a_link_in_the_place_of_its_gitignore_stays(tmp_path: Path) -> None:

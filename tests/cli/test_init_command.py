@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 import yaml
 
+from gradcheck import safe_files
 from gradcheck.checks.isolation.time_limit import deadline
 
 WRITTEN = [
@@ -98,6 +99,21 @@ def test_in_a_part_of_a_repository_what_belongs_to_its_root_goes_there(
     assert job["defaults"]["run"]["working-directory"] == "libs/a.b"
     hooks = yaml.safe_load((folder / WRITTEN[2]).read_text())["repos"][0]["hooks"]
     assert hooks[0]["files"] == r"^(libs/a\.b/proofs)/.*\.ya?ml$|^libs/a\.b/.*\.gradcheck\.ya?ml$"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
+def test_a_repository_of_another_user_gets_no_files(
+    folder: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one in `/tmp`, above the folders of others."""
+    (folder / ".git").mkdir()
+    (folder / "mine").mkdir()
+    monkeypatch.chdir(folder / "mine")
+    known = safe_files._owners
+    monkeypatch.setattr(safe_files, "_owners", lambda path: {4711} if Path(path) == folder / ".git" else known(path))
+    assert gradcheck("init").code == 0
+    assert sorted(os.listdir(folder)) == [".git", "mine"]
+    assert all((folder / "mine" / name).is_file() for name in WRITTEN)
 
 
 def test_a_folder_that_cannot_be_written_is_told(folder: Path, gradcheck: Any) -> None:
