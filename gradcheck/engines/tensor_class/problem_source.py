@@ -70,6 +70,8 @@ class _ProblemWriter:
             self.module, folder = import_name(engine.api.module), import_folder(engine.api.module)
             if folder not in (None, Path.cwd()):
                 self.where = [f"# in the folder {os.path.relpath(folder)}"]
+        if not "".join(self.where).isprintable():
+            raise Unsupported("a comment has one line")
         if not all(part.isidentifier() for part in (*self.module.split("."), self.constructor)):
             raise Unsupported("only a class in a module is written")
         self.imports: dict[str, list[str]] = {self.module: [self.constructor]}

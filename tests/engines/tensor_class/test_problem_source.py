@@ -77,6 +77,17 @@ def test_it_imports_the_class_as_a_program_does(
     assert run(text, capsys).split() == ["[2.", "4.]"]
 
 
+def test_the_name_of_a_folder_adds_no_line(tmp_path: Path) -> None:
+    """A reader pastes the text into a shell of Python."""
+    folder = tmp_path / "a\nimport os"
+    folder.mkdir()
+    (folder / "tensor.py").write_text(RIGHT.read_text())
+    mine = engine_from_spec(f"{folder / 'tensor.py'}:Tensor")
+    assert isinstance(mine, TensorClassEngine)
+    with pytest.raises(Unsupported, match="one line"):
+        problem_source(mine, problem_from("{inputs: {x: [1, 2]}, graph: {z: (x * x).sum()}}"))
+
+
 @pytest.mark.parametrize(
     ("signature", "returned", "expression", "written"),
     [
