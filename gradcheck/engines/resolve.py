@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 #: Lets code compiled by Numba run in forked processes: GNU's OpenMP ends them.
 NUMBA_FORK_SAFE = ("NUMBA_THREADING_LAYER", "forksafe")
+#: What Numba loads code from. It takes settings from `.numba_config.yaml` in the working directory, which may come from
+#: others; only a variable precedes it, and an empty one is the default.
+NUMBA_PATHS = ("NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES", "NUMBA_CUDA_DRIVER")
 #: The entry-point group of other packages' engines.
 ENTRY_POINT_GROUP = "gradcheck.engines"
 
@@ -196,6 +199,7 @@ def _name_hint(attribute: str, module: ModuleType) -> str:
 def _import_user_code(spec: str, load: Callable[[], Any]) -> Any:
     """Return `load()`; raise any exception as a UsageError with the output."""
     output = Output()
+    _forbid_planted_libraries()
     try:
         with output.capturing():
             return import_stubs.import_with_stubs(load)
@@ -213,6 +217,19 @@ def _import_user_code(spec: str, load: Callable[[], Any]) -> Any:
         raise UsageError(message, hint=_old_numpy_hint(error) or quoted) from error
     finally:
         end_fork()
+
+
+def _forbid_planted_libraries() -> None:
+    """Have no library of the working directory loaded in place of another.
+
+    `ctypes` asks a compiler where a library is, whose linker reads `libgcc_s.so.1` there: it may name any other file.
+    """
+    import ctypes.util
+
+    for variable in NUMBA_PATHS:
+        os.environ.setdefault(variable, "")
+    if hasattr(ctypes.util, "_findLib_gcc"):
+        ctypes.util._findLib_gcc = lambda name: None  # ldconfig and `ld` are asked, too
 
 
 def _old_numpy_hint(error: Exception) -> str:
