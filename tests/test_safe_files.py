@@ -120,10 +120,10 @@ def test_a_link_belongs_to_two_users(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not any(belongs_to_others(tmp_path / name, tmp_path) for name in ("file", "link", "nowhere"))
     stat, lstat = os.stat, os.lstat
     owned = os.stat_result((0, 0, 0, 0, 4711, 0, 0, 0, 0, 0))
-    monkeypatch.setattr(os, "stat", lambda path: owned if path == tmp_path / "link" else stat(path))
+    monkeypatch.setattr(os, "stat", lambda path, **how: owned if path == tmp_path / "link" else stat(path, **how))
     assert belongs_to_others(tmp_path / "link", tmp_path)
     monkeypatch.setattr(os, "stat", stat)
-    monkeypatch.setattr(os, "lstat", lambda path: owned if path == tmp_path / "nowhere" else lstat(path))
+    monkeypatch.setattr(os, "lstat", lambda path, **how: owned if path == tmp_path / "nowhere" else lstat(path, **how))
     assert belongs_to_others(tmp_path / "nowhere", tmp_path)
 
 
