@@ -217,8 +217,8 @@ def _is_below(path: str, folder: str) -> bool:
 def belongs_to_others(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> bool:
     """Return whether the file belongs to another user.
 
-    Root and the folder's owner are none. A link belongs to its owner and to that of its target. Anybody can write to `/tmp`, above and beside the files of
-    others."""
+    Root and the folder's owner are none. A link belongs to its owner and to that of its target. Anybody can write to
+    `/tmp`, above and beside the files of others."""
     return hasattr(os, "geteuid") and not _owners(path) <= {0, os.geteuid(), *_owners(folder)}
 
 
