@@ -166,7 +166,7 @@ def _add_stub(error: ModuleNotFoundError) -> bool:
 
 
 class _StubValue:
-    """A value with any attribute, which can be called and unpacked; as a number it is 0."""
+    """A value with any attribute that can be called and unpacked, or is 0."""
 
     def __getattr__(self, name: str) -> Any:
         return _stub(name)

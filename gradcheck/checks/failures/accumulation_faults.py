@@ -78,7 +78,7 @@ def explain_accumulation(
 
 
 def _outside_graph(flow: GradientFlow, wrong: Sequence[WrongOperation]) -> dict[str, Fact]:
-    """Return the ops that cut the graph, by the entries whose operands all lie behind a cut."""
+    """Return the ops that cut the graph, by the entries behind them alone."""
     found = {one.application.owner: fault_localization.origin_of(one) for one in wrong if is_silent(one)}
     behind: dict[str, set[str]] = {}
     for tensor, entry in flow.owners.items():

@@ -18,8 +18,9 @@ from gradcheck.checks.failures.gather_evidence import make_reference_pullback
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS, PointFailures
 from gradcheck.checks.result import Cause, Diagnosis
 from gradcheck.engines.base import Application, Engine
-from gradcheck.engines.define_by_run import DefineByRun, OpRun
+from gradcheck.engines.define_by_run import OpRun
 from gradcheck.engines.recording import arrays
+from gradcheck.engines.tensor_class.foreign_engine import ForeignEngine
 from gradcheck.facts import fact
 
 #: The gradient that a leaf has before; the most ops that are asked, and their operands.
@@ -27,7 +28,7 @@ _BEFORE, _MOST, _NUMBERS = 3.0, 20, ((0.5, 2.0), (1.5, 0.25), (0.75, 3.0))
 
 
 def blame_assigning_op(failures: PointFailures, engine: Engine) -> bool:
-    """Blame an op that assigns a gradient for all failures; return whether there is one."""
+    """Blame an op that assigns a gradient for all; return if there is one."""
     application = _assigning_op(failures, engine)
     if application is None:
         return False
@@ -41,7 +42,7 @@ def blame_assigning_op(failures: PointFailures, engine: Engine) -> bool:
 
 
 def _assigning_op(failures: PointFailures, engine: Engine) -> Application | None:
-    """Return an op whose rule loses an earlier gradient, if other rules keep theirs.
+    """Return an op whose rule loses an earlier gradient; others keep theirs.
 
     In a class whose passes begin anew, none does. Ops that are made of others come last."""
     asked = [(one, *_outcomes(failures, engine, one)) for one in islice(_basic_first(failures, engine), _MOST)]
@@ -50,7 +51,7 @@ def _assigning_op(failures: PointFailures, engine: Engine) -> Application | None
 
 
 def _basic_first(failures: PointFailures, engine: Engine) -> Iterator[Application]:
-    """Yield the graph's ops and those they are made of, elementwise ones on two numbers."""
+    """Yield the graph's ops and their parts, elementwise ones on two numbers."""
     basic: dict[str, Application] = {}
     composed: dict[str, Application] = {}
     for application in failures.point.applications:
@@ -74,9 +75,9 @@ def _on_numbers(op: Op, like: Application) -> Application:
 
 
 def _outcomes(failures: PointFailures, engine: Engine, application: Application) -> tuple[bool, bool]:
-    """Return whether a gradient of the op was added to what was there, and whether one was assigned."""
+    """Return whether the op's pass adds to a gradient, and whether it assigns."""
     dtype, output = failures.point.problem.dtype, application.outputs[0]
-    if not isinstance(engine, DefineByRun) or len(application.outputs) != 1 or output is None:
+    if not isinstance(engine, ForeignEngine) or len(application.outputs) != 1 or output is None:
         return False, False
     cotangents = (np.ones(output[0], dtype),)
     wanted = make_reference_pullback(failures.reference, dtype)(application, cotangents)

@@ -1,4 +1,4 @@
-"""Ops whose results are cut from the graph, so that a pass from them raises.
+"""Ops whose results are cut from the graph: a pass from them raises.
 
 Such an op passes nothing on; the exception is that of a pass which begins where there is no graph.
 """
@@ -18,7 +18,7 @@ from gradcheck.facts import fact
 
 
 def without_pass_error(wrong: WrongOperation, dtype: np.dtype) -> WrongOperation:
-    """Return the op without gradients in place of an error, if its result is cut."""
+    """Return an op whose result is cut with no gradients, not its error."""
     error = wrong.mine.error
     if error is None or wrong.theirs.error is not None or not _is_cut(wrong, dtype):
         return wrong
@@ -37,7 +37,7 @@ def is_silent(wrong: WrongOperation) -> bool:
 
 
 def _is_cut(wrong: WrongOperation, dtype: np.dtype) -> bool:
-    """Return whether a pass from the result's sum with a leaf reaches that leaf alone."""
+    """Return whether a pass from its sum with a leaf reaches only the leaf."""
     engine, (incoming, *others) = wrong.engine, wrong.operation.cotangents
     if not isinstance(engine, DefineByRun) or others or incoming is None:
         return False

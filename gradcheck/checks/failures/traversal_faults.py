@@ -282,7 +282,7 @@ def _pass_on_leftovers(graph: TraversedGraph, *, anew: bool = False) -> Totals |
 
 
 def _path_by_path(graph: TraversedGraph, way: str) -> Totals | None:
-    """Pass each share on by itself, along each path; tensors keep the last one."""
+    """Pass each share on along each path; tensors keep the last one."""
     totals = Totals()
     waiting = deque(graph.initial_totals().items())
     for _ in range(_MOST_VISITS):

@@ -61,7 +61,7 @@ def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None
 
 
 def _maker_of(constructor: Callable[..., Any], module: ModuleType | None) -> Callable[..., Any] | None:
-    """Return a function that makes tensors of a class from numbers, if there is one."""
+    """Return a function that makes tensors of a class from numbers, if any."""
     if not isinstance(constructor, type):
         return None
     for home, name in product((sys.modules.get(constructor.__module__), module, constructor), dialects.MAKERS):

@@ -204,6 +204,7 @@ _NOT_SAID = {
     "det_hessian": "a rule's own",
     "logcumsumexp": "the order of its numbers decides",
     "matrix_exp": "as large a matrix takes another approximation",
+    "median_of_all": "the order of its numbers decides",
     "nan_to_num": "what is no number decides",
 }
 
