@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gradcheck.checks.derivatives.stated_derivatives import StatedDerivative
+from gradcheck.checks.documented_functions import documented_case
 from gradcheck.engines.core import Core
 from gradcheck.errors import Unsupported
 from gradcheck.language.case import Case, Claim, Step, Value
@@ -43,7 +44,8 @@ def derived_case(problem: Problem, listed: Sequence[StatedDerivative]) -> Derive
     first, stated = listed[0], problem.case
     case, root, first_order = replace(stated.without_claims(), implementations=(), only=()), first.rows, None
     if first.is_hessian:
-        case, names = with_gradients(case, problem, first.of, [first.rows])
+        documented = replace(problem, case=documented_case(stated))
+        case, names = with_gradients(documented_case(case), documented, first.of, [first.rows])
         root = names[first.rows]
         pass_ = Step("backward", roots={first.of: None}, place=first.claim.place)
         first_order = replace(case, steps=(pass_,), formulas={first.rows: (Claim.of(Name(root)),)})
