@@ -25,6 +25,10 @@ DIGITS, _STEP = 120, 2.0**-83
 _MOST_FURTHER = 500
 #: Two steps agree to this. A slope of no more than this, beside the usual one, that falls with the step goes to 0.
 _SAME = 2.0**-60
+#: The most binary digits before the point that a function takes, unless any number of them costs nothing.
+_MOST_BITS, _OF_ANY_SIZE = 4096, ("ln", "sqrt")
+#: Functions of milliseconds, and the most elements that they take.
+_SLOW, _MOST_SLOW = ("besseli", "erfinv", "loggamma", "psi"), 16
 
 
 @cache
@@ -90,6 +94,8 @@ def _add_operator(name: str, is_comparison: bool = False) -> None:
         value = _plain(other)
         if value is NotImplemented:
             return NotImplemented
+        if name.endswith(("mod__", "pow__")):
+            _require_in_range(self.value, value)
         try:
             made = getattr(self.value, name)(value)
         except ZeroDivisionError:
@@ -107,14 +113,26 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
 Real.__hash__ = None  # type: ignore[assignment]
 
 
-def _function(name: str) -> Callable[[Real], Real]:
-    def apply(number: Real) -> Real:
-        try:
-            return _real(getattr(_context(), name)(number.value))
-        except (ValueError, ZeroDivisionError):  # a pole
-            return _real(_context().nan)
+def _require_in_range(*values: Any) -> None:
+    """Raise Unsupported for numbers whose digits fill the memory: of `sin(exp(1e8))`."""
+    if any(_MOST_BITS < _context().mag(value) < math.inf for value in values):
+        raise Unsupported("a function of a huge number")
 
-    return apply
+
+def _computed(name: str, *values: Any) -> Real:
+    """Return a function's value, NaN at a pole. Raises Unsupported."""
+    if name not in _OF_ANY_SIZE:
+        _require_in_range(*values)
+    try:
+        return _real(getattr(_context(), name)(*values))
+    except (ValueError, ZeroDivisionError):  # a pole
+        return _real(_context().nan)
+    except _context().NoConvergence as error:
+        raise Unsupported(f"{name} does not converge") from error
+
+
+def _function(name: str) -> Callable[[Real], Real]:
+    return lambda number: _computed(name, number.value)
 
 
 #: NumPy's names of functions of one number, and mpmath's.
@@ -140,10 +158,7 @@ class RealArray(np.ndarray):
 
 
 def _binary(name: str) -> Callable[[Real, Any], Real]:
-    def apply(number: Real, other: Any) -> Real:
-        return _real(getattr(_context(), name)(number.value, _plain(other)))
-
-    return apply
+    return lambda number, other: _computed(name, number.value, _plain(other))
 
 
 for _name, _of_mpmath in (("arctan2", "atan2"), ("hypot", "hypot"), ("fmod", "fmod")):
@@ -208,8 +223,16 @@ def extrapolated_side(difference: Callable[[float], Any], size: float) -> float:
 # Definitions ------------------------------------------------------------------------------------------
 
 
-def _each(name: str) -> Callable[..., Any]:
-    return np.frompyfunc(_function(name), 1, 1)
+def _each(name: str, *first: Any) -> Callable[..., Any]:
+    """Return a function of arrays. Raises Unsupported for many elements of a slow one."""
+    apply = np.frompyfunc(lambda number: _computed(name, *first, number.value), 1, 1)
+
+    def checked(x: Any) -> Any:
+        if name in _SLOW and np.size(x) > _MOST_SLOW:
+            raise Unsupported(f"{name} of many numbers in high precision")
+        return apply(x)
+
+    return checked
 
 
 def _log_sigmoid(x: Any) -> Any:
@@ -231,8 +254,7 @@ def _softplus(x: Any, beta: float = 1, threshold: float = 20) -> Any:
 
 
 def _polygamma(order: Any, x: Any) -> Any:
-    number = int(order)
-    return np.frompyfunc(lambda one: Real(_context().psi(number, one.value)), 1, 1)(x)
+    return _each("psi", int(order))(x)
 
 
 def _normal_cdf(x: Any) -> Any:
@@ -243,11 +265,6 @@ def _divide(x: Any, y: Any, rounding_mode: str | None = None) -> Any:
     if rounding_mode is not None:
         raise Unsupported(f"div with rounding_mode={rounding_mode!r}")
     return x / y
-
-
-def _bessel(order: int) -> Callable[..., Any]:
-    apply: Callable[..., Any] = np.frompyfunc(lambda one: Real(_context().besseli(order, one.value)), 1, 1)
-    return apply
 
 
 #: Ops whose forwards are compiled code, or keep within the range of floats.
@@ -264,14 +281,14 @@ _DEFINITIONS: dict[str, Callable[..., Any]] = {
     "log2": lambda x: np.log(x) / np.log(2 + 0 * x),
     "elu": lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(x)),
     "special.entr": lambda x: np.where(x > 0, -x * np.log(x), 0 * x),
-    "i0": _bessel(0),
-    "special.i1": _bessel(1),
+    "i0": _each("besseli", 0),
+    "special.i1": _each("besseli", 1),
     "pow": lambda x, y: x**y,
     "xlogy": lambda x, y: np.where(x == 0, 0 * y, x * np.log(np.where(x == 0, 1, y))),
     "erf": _each("erf"),
     "erfc": _each("erfc"),
     "erfinv": _each("erfinv"),
-    "lgamma": lambda x: _each("loggamma")(x),
+    "lgamma": _each("loggamma"),
     "digamma": partial(_polygamma, 0),
     "polygamma": _polygamma,
     "special.ndtr": _normal_cdf,

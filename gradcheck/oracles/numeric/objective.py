@@ -157,7 +157,10 @@ def precise_value(problem: Problem, tensor: str, step: int) -> np.ndarray:
         found = tensor_value(_precise_values(problem, leaves, forward), tensor)
     if type(found) is not Perturbed or found.data.dtype.kind != "O":
         raise Unsupported(f"{tensor} has no value in high precision")
-    return floats(found.data)
+    value = floats(found.data)
+    if not np.isfinite(value).all():
+        raise Unsupported(f"{tensor} has a pole on the way")  # where torch may give a number: of `atan(1 / 0)`
+    return value
 
 
 def _precise_values(

@@ -81,3 +81,26 @@ def test_numbers_behave_as_floats_do() -> None:
 def test_no_forward_rounds_them_unseen() -> None:
     with pytest.raises(TypeError):
         reals(np.ones(3)).astype(np.float64)
+
+
+@pytest.mark.parametrize("graph", ["sin(exp(x)).sum()", "exp(exp(exp(x))).sum()", "fmod(exp(x), x).sum()"])
+def test_numbers_with_millions_of_digits_are_refused(graph: str) -> None:
+    """Their digits would fill the memory, or take minutes."""
+    with pytest.raises(GradcheckError, match="a function of a huge number"):
+        sides(graph, "[1e6, 1]")
+
+
+def test_slow_functions_take_few_numbers() -> None:
+    assert sides("digamma(x).sum()", str([1.5] * 16))[0] == pytest.approx(float(mpmath.psi(1, 1.5)))
+    with pytest.raises(GradcheckError, match="psi of many numbers in high precision"):
+        sides("digamma(x).sum()", str([1.5] * 17))
+
+
+def test_the_remainder_by_zero_is_nan() -> None:
+    assert np.isnan(floats(np.fmod(reals(np.ones(1)), reals(np.zeros(1)))))[0]
+
+
+def test_a_value_with_a_pole_on_the_way_is_refused() -> None:
+    problem = problem_from("inputs: {x: [0, 1]}\ngraph: {y: atan(1 / x)}")
+    with pytest.raises(GradcheckError, match="y has a pole on the way"):
+        precise_value(problem, "y", 0)
