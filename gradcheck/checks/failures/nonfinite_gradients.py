@@ -65,8 +65,12 @@ def judge(context: Context, *, is_code: bool) -> None:
     inputs = [key for key in keys if key[0] in context.case.inputs]
     dtype = dtypes.real_of(double_precision_problem(context.points.own.problem).dtype)
     with using_default_dtype(dtype), np.errstate(all="ignore"):
-        for tensor, step in (inputs or list(keys))[:_MOST_TENSORS]:
-            _amend(context, _NonfiniteGradient(context, tensor, step), is_code)
+        steps: dict[str, list[int]] = {}
+        for tensor, step in inputs or list(keys):
+            steps.setdefault(tensor, []).append(step)
+        for tensor in list(steps)[:_MOST_TENSORS]:
+            for step in dict.fromkeys((steps[tensor][0], steps[tensor][-1])):  # formulas are about the last
+                _amend(context, _NonfiniteGradient(context, tensor, step), is_code)
 
 
 def _is_nonfinite(c: Comparison) -> bool:
@@ -115,10 +119,12 @@ def _amend(context: Context, found: _NonfiniteGradient, is_code: bool) -> None:
     def change(c: Comparison) -> Comparison:
         wrong = fact("reference_wrong", reference=c.reference, what=told)
         if c.status == "passed" and (is_code or c.what is ClaimKind.FORMULA):
-            c = c.with_subject(reference="differences")
-            return replace(c, status="failed", mismatch=told, mismatched=1, notes=(), **found.numbers)
+            return found.as_failure(c)
         if c.what is not ClaimKind.FORMULA:
             return replace(c, verdict=wrong, certificate=None)
+        at = found.element_lost_by(c)
+        if at is not None:
+            return replace(found, at=at).as_failure(c.without_numbers("failed"))
         return c.without_numbers("passed", verdict=wrong) if found.explains(c) else c
 
     context.amend(lambda c: found.is_about(c) or found.is_formula(c), change)
@@ -131,7 +137,8 @@ class _NonfiniteGradient:
     context: Context
     tensor: str
     step: int
-    _known: dict[int, tuple[float, float]] = field(default_factory=dict)
+    at: int | None = None  #: the element to speak of
+    _known: dict[tuple[int, complex], tuple[float, float]] = field(default_factory=dict)
 
     def is_about(self, c: Comparison) -> bool:
         return _is_nonfinite(c) and (c.tensor, c.step) == (self.tensor, self.step)
@@ -148,55 +155,88 @@ class _NonfiniteGradient:
         assert gradient is not None
         return np.flatnonzero(~np.isfinite(wide(gradient)))
 
-    def sides(self, element: int) -> tuple[float, float]:
+    @cached_property
+    def element(self) -> int:
+        """The first that has a derivative, or the first."""
+        if self.at is not None:
+            return self.at
+        some = map(int, self.elements[:_MOST_ELEMENTS])
+        return next(filter(self._has_derivative, some), int(self.elements[0]))
+
+    @property
+    def has_derivative(self) -> bool:
+        return self._has_derivative(self.element)
+
+    def sides(self, element: int, number: complex = 1.0) -> tuple[float, float]:
         """Return the derivatives from the left and from the right, or NaN."""
-        if element not in self._known:
+        if (element, number) not in self._known:
             from gradcheck.oracles.numeric.numeric_gradient import numeric_gradient
 
             raised = double_precision_problem(self.context.points.own.problem)
             try:
-                self._known[element] = numeric_gradient(raised, self.tensor, self.step).one_sided(element)
+                found = numeric_gradient(raised, self.tensor, self.step).one_sided(element, number)
             except GradcheckError:
-                self._known[element] = (np.nan, np.nan)
-        return self._known[element]
+                found = (np.nan, np.nan)
+            self._known[element, number] = found
+        return self._known[element, number]
 
-    @property
-    def has_derivative(self) -> bool:
-        """True if a side has one; of an infinite gradient, both."""
-        finite = np.isfinite(self.sides(int(self.elements[0])))
-        return bool(finite.any() if np.isnan(self.numbers["got"]) else finite.all())
+    def _has_derivative(self, element: int) -> bool:
+        """Return whether a side has one; of an infinite gradient, both."""
+        gradient = self.context.points.own.want.states[self.step].gradients[self.tensor]
+        finite = np.isfinite(self.sides(element))
+        return bool(finite.any() if np.isnan(wide(np.asarray(gradient)).flat[element]) else finite.all())
 
     @cached_property
     def numbers(self) -> dict[str, Any]:
-        """The place of the first element, its gradient and a finite derivative."""
+        """The place of the element, its gradient and a finite derivative."""
         gradient = self.context.points.own.want.states[self.step].gradients[self.tensor]
         assert gradient is not None
-        element = int(self.elements[0])
-        index = tuple(int(i) for i in np.unravel_index(element, gradient.shape))
-        want = next(filter(np.isfinite, self.sides(element)), None)
+        index = tuple(int(i) for i in np.unravel_index(self.element, gradient.shape))
+        want = next(filter(np.isfinite, self.sides(self.element)), None)
         return {"worst_index": index, "got": _number(wide(gradient)[index]), "want": want}
 
     @cached_property
     def fact(self) -> Fact | None:
-        """The first element, its origin and its derivative; None if unknown."""
+        """The element, its origin and its derivative; None if unknown."""
         born = self._birth()
         if born is None and not self.has_derivative:
             return None
         index, gradient = self.numbers["worst_index"], self.numbers["got"]
         value = _number(wide(np.asarray(self.context.points.own.want.states[self.step].values[self.tensor]))[index])
-        derivative = _derivative(*self.sides(int(self.elements[0]))) if self.has_derivative else None
+        derivative = _derivative(*self.sides(self.element)) if self.has_derivative else None
         safe = self._safe_entry(born) if born is not None and derivative is not None else None
         return fact("nonfinite_gradient", tensor=self.tensor, index=index, value=value, gradient=gradient,
                     derivative=derivative, born=born, safe=safe)  # fmt: skip
 
+    def as_failure(self, c: Comparison) -> Comparison:
+        """Return a comparison that fails at the element, whose derivative is finite."""
+        c = c.with_subject(reference="differences")
+        return replace(c, status="failed", mismatch=self.fact, mismatched=1, notes=(), **self.numbers)
+
+    def element_lost_by(self, c: Comparison) -> int | None:
+        """Return an element at which a formula, right elsewhere, is not finite, but the derivative is."""
+        if c.got_array is None or not self._differs_there_alone(c):
+            return None
+        got = wide(c.got_array).ravel()
+        some = (int(at) for at in self.elements[:_MOST_ELEMENTS] if not np.isfinite(got[at]))
+        return next(filter(self._has_derivative, some), None)
+
     def explains(self, c: Comparison) -> bool:
         """Return whether a formula differs only there, by right numbers."""
-        if c.mask is None or c.got_array is None or c.mask.shape != c.got_array.shape:
+        if c.mask is None or c.got_array is None or not self._differs_there_alone(c):
             return False
-        differing = np.flatnonzero(c.mask)
-        if len(differing) > _MOST_ELEMENTS or not set(differing) <= set(self.elements):
-            return False
-        return all(_is_between(wide(c.got_array).flat[at].real, self.sides(int(at))) for at in differing)
+        differing, got = np.flatnonzero(c.mask), wide(c.got_array).ravel()
+        return len(differing) <= _MOST_ELEMENTS and all(self._is_right(int(at), complex(got[at])) for at in differing)
+
+    def _differs_there_alone(self, c: Comparison) -> bool:
+        is_comparable = c.mask is not None and c.got_array is not None and c.mask.shape == c.got_array.shape
+        return is_comparable and set(np.flatnonzero(c.mask)) <= set(self.elements)
+
+    def _is_right(self, element: int, value: complex) -> bool:
+        """Return whether a number lies between the derivatives, each part of a complex one."""
+        is_real = np.asarray(self.context.points.own.want.states[self.step].values[self.tensor]).dtype.kind != "c"
+        imaginary = (0.0, 0.0) if is_real else self.sides(element, 1j)
+        return _is_between(value.real, self.sides(element)) and _is_between(value.imag, imaginary)
 
     def _birth(self) -> Fact | None:
         """Return the op whose rule makes the first such number on the way."""

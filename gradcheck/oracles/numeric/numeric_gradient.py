@@ -75,9 +75,11 @@ class NumericGradient:
                 pass
         return self.partials(indices, budget)
 
-    def one_sided(self, index: int) -> tuple[float, float]:
-        """Return an element's derivatives from both sides, NaN without one."""
-        direction = self._unit(index, 1.0)
+    def one_sided(self, index: int, number: complex = 1.0) -> tuple[float, float]:
+        """Return an element's derivatives from both sides, NaN without one.
+
+        Along 1j they are those by its imaginary part."""
+        direction = self._unit(index, number)
         left, right = zip(*(one.one_sided(direction) for one in self._derivatives), strict=True)
         return sum(left), sum(right)
 

@@ -123,3 +123,34 @@ def test_code_that_is_nan_as_torch_is_fails() -> None:
 
 def test_nothing_is_asked_where_no_oracle_may_be(check: Check) -> None:
     assert check(ROOT, oracle="none").wrong_references == ()
+
+
+QUARTIC = "graph: {z: sqrt(x ** 4).sum()}\ngeneralize: false\n"
+BY_RULE = "4 * x ** 3 / (2 * sqrt(x ** 4))"
+
+
+def test_a_formula_is_excused_only_if_it_is_right_at_every_such_element(check: Check) -> None:
+    root = f"inputs: {{x: [0, 0, 4]}}\nconstants: {{m: [true, false, false]}}\n{QUARTIC}"
+    assert check(f'{root}formulas: {{x: "where(m, 0, {BY_RULE})"}}').status == "failed"
+    assert check(f"{root}formulas: {{x: 2 * x}}").status == "passed"
+
+
+def test_an_element_without_a_derivative_hides_no_other(check: Check) -> None:
+    root = "inputs: {x: [0, 0, 4]}\nconstants: {p: [1.0, 4.0, 1.0]}\ngraph: {z: sqrt(x ** p).sum()}\n"
+    found = check(f"{root}generalize: false\nformulas: {{x: p * x ** (p - 1) / (2 * sqrt(x ** p))}}")
+    assert found.status == "failed"
+    assert say(formula_of(found).mismatch).startswith("nan at [1], where x is 0 and the derivative is 0")
+
+
+def test_a_formula_is_judged_after_the_last_of_many_steps(check: Check) -> None:
+    steps = "steps: [{backward: z}, {backward: z}, {backward: z}, {backward: z}]\n"
+    root = f"inputs: {{x: [0, 4]}}\n{QUARTIC}{steps}"
+    assert check(f"{root}formulas: {{x: 4 * {BY_RULE}}}").status == "failed"
+    assert check(f"{root}formulas: {{x: 4 * 2 * x}}").status == "passed"
+
+
+def test_both_parts_of_a_complex_formula_are_judged(check: Check) -> None:
+    root = 'dtype: complex128\ninputs: {x: ["1+2j", "0+0j"]}\ngraph: {z: (x.abs() ** 3).sqrt().sum()}\n'
+    slope = "1.5 * sqrt(abs(x)) * sgn(x)"
+    assert check(f'{root}generalize: false\nformulas: {{x: "where(abs(x) > 0, {slope}, 5j)"}}').status == "failed"
+    assert check(f"{root}generalize: false\nformulas: {{x: {slope}}}").status == "passed"
