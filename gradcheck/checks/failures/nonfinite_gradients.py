@@ -229,8 +229,9 @@ class _NonfiniteGradient:
         return len(differing) <= _MOST_ELEMENTS and all(self._is_right(int(at), complex(got[at])) for at in differing)
 
     def _differs_there_alone(self, c: Comparison) -> bool:
-        is_comparable = c.mask is not None and c.got_array is not None and c.mask.shape == c.got_array.shape
-        return is_comparable and set(np.flatnonzero(c.mask)) <= set(self.elements)
+        if c.mask is None or c.got_array is None or c.mask.shape != c.got_array.shape:
+            return False
+        return set(np.flatnonzero(c.mask)) <= set(self.elements)
 
     def _is_right(self, element: int, value: complex) -> bool:
         """Return whether a number lies between the derivatives, each part of a complex one."""

@@ -104,3 +104,8 @@ def test_a_value_with_a_pole_on_the_way_is_refused() -> None:
     problem = problem_from("inputs: {x: [0, 1]}\ngraph: {y: atan(1 / x)}")
     with pytest.raises(GradcheckError, match="y has a pole on the way"):
         precise_value(problem, "y", 0)
+
+
+def test_no_definition_is_wider_than_the_function() -> None:
+    assert np.isnan(sides("special.entr(x).sum()", "[-1, 2]")).all()
+    assert sides("xlogy(x, tensor([3.0, 2.0])).sum()", "[0, 1]")[1] == pytest.approx(math.log(3.0))
