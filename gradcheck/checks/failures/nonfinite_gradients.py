@@ -209,12 +209,12 @@ class _NonfiniteGradient:
                     derivative=derivative, born=born, safe=safe)  # fmt: skip
 
     def as_failure(self, c: Comparison) -> Comparison:
-        """Return a comparison that fails at the element, whose derivative is finite."""
+        """Return a comparison that fails at an element of finite derivative."""
         c = c.with_subject(reference="differences")
         return replace(c, status="failed", mismatch=self.fact, mismatched=1, notes=(), **self.numbers)
 
     def element_lost_by(self, c: Comparison) -> int | None:
-        """Return an element at which a formula, right elsewhere, is not finite, but the derivative is."""
+        """Return an element at which only the derivative is finite."""
         if c.got_array is None or not self._differs_there_alone(c):
             return None
         got = wide(c.got_array).ravel()
@@ -234,7 +234,7 @@ class _NonfiniteGradient:
         return set(np.flatnonzero(c.mask)) <= set(self.elements)
 
     def _is_right(self, element: int, value: complex) -> bool:
-        """Return whether a number lies between the derivatives, each part of a complex one."""
+        """Return whether a number, or each part, lies between the derivatives."""
         is_real = np.asarray(self.context.points.own.want.states[self.step].values[self.tensor]).dtype.kind != "c"
         imaginary = (0.0, 0.0) if is_real else self.sides(element, 1j)
         return _is_between(value.real, self.sides(element)) and _is_between(value.imag, imaginary)

@@ -114,7 +114,7 @@ Real.__hash__ = None  # type: ignore[assignment]
 
 
 def _require_in_range(*values: Any) -> None:
-    """Raise Unsupported for numbers whose digits fill the memory: of `sin(exp(1e8))`."""
+    """Raise Unsupported for numbers whose digits fill the memory."""
     if any(_MOST_BITS < _context().mag(value) < math.inf for value in values):
         raise Unsupported("a function of a huge number")
 
@@ -224,7 +224,7 @@ def extrapolated_side(difference: Callable[[float], Any], size: float) -> float:
 
 
 def _each(name: str, *first: Any) -> Callable[..., Any]:
-    """Return a function of arrays. Raises Unsupported for many elements of a slow one."""
+    """Return a function of arrays that refuses many elements if it is slow."""
     apply = np.frompyfunc(lambda number: _computed(name, *first, number.value), 1, 1)
 
     def checked(x: Any) -> Any:
