@@ -40,7 +40,7 @@ NOT_TAKEN = {
     "running statistics": "v is what the entries before have made of it, which no formula can name: none is handed out",
 }
 #: What a document says about gradients as formulas, which the pasted ones replace.
-_CLAIMS = re.compile(r"^(let|formulas|wrong_formulas|checks):.*\n(?:[ #].*\n|\n)*", re.MULTILINE)
+_CLAIMS = re.compile(r"^(let|(?:wrong_)?(?:formulas|jacobians|hessians)|checks):.*\n(?:[ #].*\n|\n)*", re.MULTILINE)
 
 
 def of(text: str, tmp_path: Path, **options: bool) -> Explanation:
