@@ -24,9 +24,9 @@ def judge_by_documentation(context: Context, run: Callable[[Case], Context]) -> 
     """Move the general claims that are open to the run of the documented case.
 
     Returns that run, with these claims alone; None if there are none, or the graph approximates nothing."""
-    documented = documented_case(context.case)
-    moved = {_key(c) for c in context.found if _is_open(c)} if documented is not context.case else ()
-    if not moved:
+    moved = {_key(c) for c in context.found if _is_open(c)}
+    documented = documented_case(context.case) if moved else context.case
+    if documented is context.case:
         return None
     there = run(documented)
     remarks = tuple(map(_remark, _approximations(context.case)))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim
 from gradcheck.language.expr.nodes import Call, Expr, Name
+from gradcheck.language.expr.traverse import ops_in
 
 #: By a loss, the ops whose results it does not take, and what it takes.
 _NOT_TAKEN = {
@@ -15,13 +16,20 @@ _NOT_TAKEN = {
     "nll_loss": (("softmax", "sigmoid"), "logarithms of probabilities"),
     "kl_div": (("softmax", "sigmoid"), "logarithms of probabilities"),
 }
+#: The ops that are looked at.
+_ASKED = frozenset((*_NOT_TAKEN, "mean"))
 
 
 def likely_slips(case: Case) -> Iterator[Fact]:
     """Yield what is likely a slip in the graph."""
     for entry, claim in case.graph.items():
-        for node in claim.expr.walk():
-            if isinstance(node, Call) and node.args and (found := _slip(entry, node, case.graph)) is not None:
+        for node in () if _ASKED.isdisjoint(ops_in(claim.expr)) else claim.expr.walk():
+            if (
+                isinstance(node, Call)
+                and node.op in _ASKED
+                and node.args
+                and (found := _slip(entry, node, case.graph)) is not None
+            ):
                 yield found
 
 

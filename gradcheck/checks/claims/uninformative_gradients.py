@@ -32,20 +32,20 @@ def applies(context: Context) -> bool:
 def check(context: Context) -> Iterable[Comparison]:
     """Add the notes to formulas that passed."""
     points = [p for p in (context.points.own, *context.points.trials) if p.is_complete]
-    for name, listed in context.case.formulas.items():
-        for claim in listed:
-            notes = tuple(_notes(context.case, points, name, claim))
+    summed = _summed_entry(context.case)
+    claims = ((name, claim) for name, listed in context.case.formulas.items() for claim in listed)
+    notes = {(name, claim.text): tuple(_notes(summed, points, name, claim)) for name, claim in claims}
 
-            def is_of_claim(c: Comparison, name: str = name, claim: Claim = claim) -> bool:
-                is_right = c.what is ClaimKind.FORMULA and c.status == "passed" and c.trial is None
-                return is_right and (c.tensor, c.formula) == (name, claim.text)
+    def has_notes(c: Comparison) -> bool:
+        is_right = c.what is ClaimKind.FORMULA and c.status == "passed" and c.trial is None
+        return is_right and bool(notes.get((c.tensor, c.formula)))
 
-            context.amend(is_of_claim, lambda c, notes=notes: c.with_notes(*notes))  # type: ignore[misc]
+    if any(notes.values()):
+        context.amend(has_notes, lambda c: c.with_notes(*notes[c.tensor, c.formula]))
     return ()
 
 
-def _notes(case: Case, points: list[Point], name: str, claim: Claim) -> Iterator[Fact]:
-    summed = _summed_entry(case)
+def _notes(summed: str, points: list[Point], name: str, claim: Claim) -> Iterator[Fact]:
     if gradient_names(claim.expr) and all(_is_nothing(point, name) for point in points):
         yield fact("gradient_is_zero", tensor=name, write=summed)
     elif summed and summed in gradient_names(claim.expr) and all(_is_one(point, summed) for point in points):
