@@ -20,21 +20,30 @@ def call_in_fork(function: Callable[[], Any]) -> Any:
     A fork inherits all objects, and worker processes, which cannot start others, can have one. It has no limit of time
     but that of the block around the call."""
     read, write = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # threads of libraries are not forked
-        child = os.fork()
-    if not child:
-        os.close(read)
-        _run(function, write)
-    os.close(write)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGALRM,))  # in a hook of the fork an alarm would be lost
+    child = 0
     try:
+        child = _fork()
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if not child:
+            os.close(read)
+            _run(function, write)
+        os.close(write)
         with open(read, "rb") as stream:
             answer = stream.read()
     finally:
-        _end(child)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if child:
+            _end(child)
     if not answer:
         raise ProcessEnded("without a result")
     return pickle.loads(answer)
+
+
+def _fork() -> int:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads of libraries are not forked
+        return os.fork()
 
 
 def _run(function: Callable[[], Any], write: int) -> NoReturn:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -37,3 +38,18 @@ def test_no_result_is_an_error(end: Callable[[], object]) -> None:
 def test_a_limit_around_it_ends_it() -> None:
     with pytest.raises(OutOfTime), deadline(0.05):
         call_in_fork(lambda: [None for _ in iter(int, 1)])
+
+
+SLOW_HOOKS: list[float] = []
+os.register_at_fork(after_in_parent=lambda: [time.sleep(seconds) for seconds in SLOW_HOOKS])
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_an_alarm_in_a_hook_of_the_fork_is_not_lost() -> None:
+    """Python drops what is raised there, and a lock of `logging` would stay held."""
+    SLOW_HOOKS.append(0.2)
+    try:
+        with pytest.raises(OutOfTime), deadline(0.05):
+            call_in_fork(lambda: [None for _ in iter(int, 1)])
+    finally:
+        SLOW_HOOKS.clear()
