@@ -46,8 +46,19 @@ WithForward = Callable[[str, Callable[..., Any]], None]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """The whole suite takes a process a core; whoever names files or tests gets them at once, in this process."""
-    return None if config.args_source is pytest.Config.ArgsSource.TESTPATHS else 0
+    """The whole suite takes half as many processes more than cores, since many tests wait for processes of their own.
+
+    Whoever names files or tests gets them at once, in this process.
+    """
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return 0
+    return (len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1) * 3 // 2
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays, and each search for cycles would go over it: a second where a test asks for one."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

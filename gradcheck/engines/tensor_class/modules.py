@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
+from importlib.machinery import PathFinder
 from pathlib import Path
-from pkgutil import iter_modules
 from types import ModuleType
 
 import numpy as np
@@ -51,9 +51,9 @@ def _neighbours(home: ModuleType | None, names: Sequence[str]) -> Iterator[Modul
 def _module(name: str) -> ModuleType | None:
     if name in sys.modules:
         return sys.modules[name]
-    parent, _, short = name.rpartition(".")
-    folders = getattr(sys.modules.get(parent), "__path__", None)
-    if folders is None or not any(one.name == short for one in iter_modules(folders)):
+    folders = getattr(sys.modules.get(name.rpartition(".")[0]), "__path__", None)
+    spec = None if folders is None else PathFinder.find_spec(name, folders)
+    if spec is None or not spec.has_location:
         return None
     try:
         return import_module(name)

@@ -20,6 +20,7 @@ from gradcheck.reports.phrases import say
 CASE = "inputs: {x: [[1, 2, 3], [4, 5, 6]]}\ngraph: {y: x * x + x, loss: y.sum()}\n"
 KEEP = "tensor.grad = whole if tensor.grad is None else tensor.grad + whole"
 START = "        arrived = {self"
+SLEEP = "__import__('time').sleep(9_999)"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ ENDLESS_RULE = ("lambda g: g * np.conj(1 - result**2)", "lambda g: [None for _ i
 
 
 @pytest.mark.parametrize(
-    "loop", ["while True: pass", "while True:\n          try:\n            while True: pass\n          except: pass"]
+    "loop", ["while True: pass", f"while True:\n          try:\n            {SLEEP}\n          except: pass"]
 )
 def test_an_endless_loop_costs_one_case(variant: Any, loop: str) -> None:
     kind = variant((START, f"        if self.data.sum() > 50:\n         {loop}\n{START}"))
@@ -84,7 +85,7 @@ def test_an_endless_loop_costs_one_case(variant: Any, loop: str) -> None:
 
 
 def test_somebodys_engine_has_a_time_limit_unless_the_run_has_its_own(variant: Any) -> None:
-    engine = adapt(variant((START, f"        while self.data.size: pass\n{START}")), "mine")
+    engine = adapt(variant((START, f"        while self.data.size: {SLEEP}\n{START}")), "mine")
     assert engine.timeout > 0
     engine.timeout = 3.0
     cases, _ = load_text(CASE, "case.yaml")
@@ -93,7 +94,7 @@ def test_somebodys_engine_has_a_time_limit_unless_the_run_has_its_own(variant: A
     assert found.errors[0].message == fact("ran_out_of_time_inside", seconds=3.0, inside=inside)
 
 
-@pytest.mark.parametrize("endless", [("result = np.tanh", "while True: pass\n        result = np.tanh"), ENDLESS_RULE])
+@pytest.mark.parametrize("endless", [("result = np.tanh", f"{SLEEP}\n        result = np.tanh"), ENDLESS_RULE])
 def test_an_op_that_never_returns_is_told_and_asked_no_more(variant: Any, endless: tuple[str, str]) -> None:
     """It is tried first while the class is learned: the first case is out of time, and says of what; the others are
     judged without it."""
