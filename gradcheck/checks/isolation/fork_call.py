@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
 
+from gradcheck.checks.isolation.time_limit import pause_time_limit
 from gradcheck.checks.isolation.worker_processes import ProcessEnded
 from gradcheck.forks import CRASH, report_from_here
 
@@ -20,19 +21,17 @@ def call_in_fork(function: Callable[[], Any]) -> Any:
     A fork inherits all objects, and worker processes, which cannot start others, can have one. It has no limit of time
     but that of the block around the call."""
     read, write = os.pipe()
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGALRM,))  # in a hook of the fork an alarm would be lost
     child = 0
     try:
-        child = _fork()
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        if not child:
-            os.close(read)
-            _run(function, write)
+        with pause_time_limit():  # in a hook of the fork its alarm would be lost
+            child = _fork()
+            if not child:
+                os.close(read)
+                _run(function, write)
         os.close(write)
         with open(read, "rb") as stream:
             answer = stream.read()
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         if child:
             _end(child)
     if not answer:
