@@ -115,9 +115,10 @@ def _numpy_names(module: types.ModuleType) -> Iterator[str]:
 def _is_installed(module: Any) -> bool:
     """Return whether a module is a library's, or Python's own.
 
-    Some of these cannot be imported twice. A package without a file is where its folders are."""
+    Some of these cannot be imported twice. A package without a file is where its folders are. `torch.classes` says
+    that it is `_classes.py`, and any name is an attribute of it."""
     file = getattr(module, "__file__", None)
-    if file is not None and not str(file).endswith(".py"):
+    if file is not None and not (str(file).endswith(".py") and os.path.isabs(file)):
         return True
     try:
         places = [str(place) for place in ([file] if file else getattr(module, "__path__", ()))]
