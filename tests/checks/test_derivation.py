@@ -61,7 +61,7 @@ def find(file: str, name: str) -> Case:
 
 
 #: The most cases of one file whose formulas are pasted.
-MOST_CASES = 2
+MOST_CASES = 1
 
 
 @pytest.fixture
