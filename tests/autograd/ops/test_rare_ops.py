@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.autograd import TABLE, Op, Tensor, grad
+from gradcheck.autograd import TABLE, Op, Tensor, grad, ops
 from gradcheck.autograd.families import FAMILIES
 from tests.autograd import table
 from tests.conftest import WithRules
@@ -86,3 +86,18 @@ def test_fourier_transforms_of_nothing_have_the_shape_of_others(
     """torch's library refuses them."""
     assert TABLE["_fft_r2c"](np.zeros(size), axes, 0, True).shape == shape
     assert TABLE["_fft_r2c"](np.zeros(size), axes, 0, False).shape == size
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (3, 0), (0, 3), (2, 3, 0)])
+@pytest.mark.parametrize("name", ["linalg.qr", "qr", "linalg.svd", "linalg.householder_product"])
+def test_factors_of_a_matrix_without_elements_depend_on_it(name: str, shape: tuple[int, ...]) -> None:
+    """A pass through them begins, as in torch, and its gradient has no elements."""
+    matrix = Tensor(np.zeros(shape), requires_grad=True)
+    is_product = name == "linalg.householder_product"
+    if is_product and shape[-2] < shape[-1]:
+        pytest.skip("no product of reflections is wider than high")
+    found = TABLE[name](matrix, *([np.zeros((*shape[:-2], 0))] if is_product else []))
+    for factor in found if isinstance(found, tuple) else (found,):
+        assert factor.requires_grad
+        (gradient,) = grad(ops.sum(factor), [matrix], retain_graph=True)
+        assert gradient.shape == shape

@@ -222,7 +222,7 @@ def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any
     if not min(rows, columns):
         u, vh = (ops.eye(n, n if full_matrices else 0, dtype=A.dtype) for n in (rows, columns))
         lead = tuple(A.shape[:-2])
-        u, vh = (ops.expand(x, (*lead, *x.shape)) for x in (u, vh.T))
+        u, vh = (ops.expand(x, (*lead, *x.shape)) + ops.sum(A) for x in (u, vh.T))  # they depend on A
         return u, ops.real(ops.sum(A, -1 if columns == 0 else -2))[..., :0], vh
     u, s, vh = svd_parts(svd_packed(A), A)
     u, v = _fix_phases(u, mH(vh))

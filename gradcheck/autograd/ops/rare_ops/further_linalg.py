@@ -258,6 +258,8 @@ def householder_product(input: Any, tau: Any) -> Any:
     if rows < columns or tau.shape[-1] > columns or tuple(tau.shape[:-1]) != tuple(input.shape[:-2]):
         raise ShapeMismatch(f"linalg.householder_product: {list(input.shape)} and {list(tau.shape)}")
     start = ops.expand(ops.to(ops.eye(rows, columns), input.dtype), (*input.shape[:-2], rows, columns))
+    if 0 in tau.shape:
+        start = start + ops.sum(ops.narrow(input, -1, 0, 0))  # it depends on the input, as in torch
     return _apply_reflections(start, _reflections(input, tau))
 
 

@@ -61,9 +61,10 @@ def _qr_factors(A: Any, mode: str, name: str) -> tuple[Any, Any]:
     require_floating(name, require_matrices(A, name).dtype)
     rows, columns = A.shape[-2:]
     if not min(rows, columns):
-        eye = ops.eye(rows, rows if mode == "complete" else 0, dtype=A.dtype)
         width = rows if mode == "complete" else 0
-        return ops.expand(eye, (*A.shape[:-2], rows, width)), ops.zeros((*A.shape[:-2], width, columns), dtype=A.dtype)
+        eye, nothing = ops.eye(rows, width, dtype=A.dtype), ops.sum(A)  # by which both depend on A
+        blank = ops.zeros((*A.shape[:-2], width, columns), dtype=A.dtype)
+        return ops.expand(eye, (*A.shape[:-2], rows, width)) + nothing, blank + nothing
     q, r = _qr_parts(qr_packed(A), A)
     if mode != "complete" or rows <= columns:
         return q, r
