@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradcheck.engines import import_stubs
 from gradcheck.engines.base import Engine
+from gradcheck.engines.library_imports import importing_elsewhere
 from gradcheck.engines.registry import ENGINES, LIBRARY_CLASSES
 from gradcheck.engines.tensor_class.user_code_guard import Output
 from gradcheck.engines.user_modules import import_folder, is_installed_file, module_of_file, module_of_name
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
 
 #: Lets code compiled by Numba run in forked processes: GNU's OpenMP ends them.
 NUMBA_FORK_SAFE = ("NUMBA_THREADING_LAYER", "forksafe")
-#: What Numba loads code from. It takes settings from `.numba_config.yaml` in the working directory, which may come from
-#: others; only a variable precedes it, and an empty one is the default.
-NUMBA_PATHS = ("NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES", "NUMBA_CUDA_DRIVER")
 #: The entry-point group of other packages' engines.
 ENTRY_POINT_GROUP = "gradcheck.engines"
 
@@ -59,7 +57,8 @@ def _resolve(name: str) -> Engine:
     if name in ENGINES:
         entry = ENGINES[name]
         try:
-            found: Engine = getattr(importlib.import_module(entry.module), entry.class_name)()
+            with importing_elsewhere():
+                found: Engine = getattr(importlib.import_module(entry.module), entry.class_name)()
         except ImportError as error:
             message = f"the engine {name!r} cannot be imported: {exception_text(error)}"
             raise UsageError(message, hint=entry.install_hint) from error
@@ -226,8 +225,6 @@ def _forbid_planted_libraries() -> None:
     """
     import ctypes.util
 
-    for variable in NUMBA_PATHS:
-        os.environ.setdefault(variable, "")
     if hasattr(ctypes.util, "_findLib_gcc"):
         ctypes.util._findLib_gcc = lambda name: None  # ldconfig and `ld` are asked, too
 

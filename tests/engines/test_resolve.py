@@ -268,26 +268,6 @@ def test_what_numba_compiles_is_told_that_processes_fork(folder: Path, monkeypat
     assert os.environ[name] == "tbb"
 
 
-@pytest.mark.parametrize("variable", resolve.NUMBA_PATHS)
-def test_numba_loads_no_code_that_a_file_of_the_folder_names(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
-    """It takes from `.numba_config.yaml` what no variable states, also for engines of installed packages."""
-    seen: list[str] = []
-
-    class Point:
-        name, value = "house", "gradcheck.engines.core:Core"
-
-        def load(self) -> type[Core]:
-            seen.append(os.environ[variable])
-            return Core
-
-    monkeypatch.setattr(resolve.metadata, "entry_points", lambda group: [Point()])
-    monkeypatch.delenv(variable, raising=False)
-    resolve_engine("house")
-    monkeypatch.setenv(variable, "mine")
-    resolve_engine("house")
-    assert seen == ["", "mine"]
-
-
 @pytest.mark.skipif(not hasattr(ctypes.util, "_findLib_gcc"), reason="no compiler is asked here")
 def test_no_linker_that_reads_the_folder_finds_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
     """A `libgcc_s.so.1` in the folder can name a library there, which tinygrad then loaded."""

@@ -8,6 +8,7 @@ from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
+from gradcheck.engines.library_imports import importing_elsewhere
 from gradcheck.engines.resolve import InstalledSpec
 from gradcheck.engines.user_modules import module_of_name
 from gradcheck.errors import UsageError, exception_text
@@ -22,8 +23,10 @@ def executor_factory(spec: str) -> Callable[[], Executor]:
     where, _, attribute = spec.rpartition(":")
     if not where or not attribute:
         raise UsageError(f"'{spec}' names no executor", hint="write MODULE:FACTORY or dask://HOST:PORT")
+    folder = None if isinstance(spec, InstalledSpec) else Path.cwd()
     try:
-        found: Any = module_of_name(where, None if isinstance(spec, InstalledSpec) else Path.cwd())
+        with importing_elsewhere():
+            found: Any = module_of_name(where, folder)
         for part in attribute.split("."):
             found = getattr(found, part)
     except Exception as error:
@@ -45,7 +48,8 @@ def _make_executor(spec: str, factory: Any) -> Executor:
 def _dask(spec: str) -> Callable[[], Executor]:
     address = spec.removeprefix(_DASK)
     try:
-        distributed: Any = importlib.import_module("distributed")
+        with importing_elsewhere():
+            distributed: Any = importlib.import_module("distributed")
     except ImportError as error:
         raise UsageError(
             f"dask cannot be imported: {exception_text(error)}", hint="pip install 'gradcheck[dask]'"

@@ -16,6 +16,7 @@ import numpy as np
 
 from gradcheck.checks.isolation.time_limit import OutOfTime
 from gradcheck.checks.isolation.worker_processes import ProcessEnded, ProcessStartError, WorkerPool
+from gradcheck.engines.library_imports import importing_elsewhere
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line
 from gradcheck.engines.user_modules import is_installed_file
 
@@ -57,6 +58,7 @@ def _run(text: str) -> SnippetRun:
         warnings.catch_warnings(),
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.redirect_stderr(io.StringIO()),
+        importing_elsewhere(),
     ):
         warnings.simplefilter("ignore")
         try:

@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Any
 
 from gradcheck.engines.base import Evaluation
+from gradcheck.engines.library_imports import importing_elsewhere
 from gradcheck.errors import GradcheckError, Place, TensorError, Unsupported, exception_text
 from gradcheck.forks import end_fork
 from gradcheck.language.case import Case, Step
@@ -192,8 +193,8 @@ class Output(io.TextIOBase):
 
     @contextmanager
     def capturing(self) -> Iterator[None]:
-        """Capture Python's stdout and stderr in the block."""
-        with redirect_stdout(self), redirect_stderr(self):
+        """Capture Python's stdout and stderr in the block, which runs user code."""
+        with redirect_stdout(self), redirect_stderr(self), importing_elsewhere():
             yield
 
     def take(self) -> str:

@@ -1,0 +1,71 @@
+"""Imports of installed libraries, which find no settings in the folder.
+
+matplotlib takes settings from a `matplotlibrc` there, which can hold code, and Numba from a `.numba_config.yaml`, which
+can name code to load and files to write. The folder may come from others.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any
+
+from gradcheck.engines.user_modules import is_installed_file
+
+#: A folder without settings: that of Python's own library.
+_ELSEWHERE = os.path.dirname(os.__file__)
+
+
+@contextmanager
+def importing_elsewhere() -> Iterator[None]:
+    """Have installed modules that are imported in the block run elsewhere."""
+    sys.meta_path.insert(0, _FINDER)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(_FINDER)
+
+
+class _InstalledFinder(MetaPathFinder):
+    """Finds installed modules, and has them run in another folder."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        found = PathFinder.find_spec(fullname, path, target)
+        if found is None or found.loader is None or not is_installed_file(found.origin or ""):
+            return None
+        found.loader.exec_module = partial(_run_elsewhere, found.loader)  # type: ignore[method-assign]
+        return found
+
+
+def _run_elsewhere(loader: Any, module: ModuleType) -> None:
+    """Run a module for the first time."""
+    del loader.exec_module  # of this object, which hides that of its class
+    with _working_in(_ELSEWHERE):
+        loader.exec_module(module)
+    if module.__name__ == "numba.core.config":
+        module._config_fname = ""  # type: ignore[attr-defined]  # no file; it is read at each compilation, too
+
+
+@contextmanager
+def _working_in(folder: str) -> Iterator[None]:
+    try:
+        here = os.getcwd()
+    except OSError:  # it was removed, with all that it held
+        yield
+        return
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(here)
+
+
+_FINDER = _InstalledFinder()
