@@ -27,6 +27,9 @@ _MOST_FURTHER = 500
 _SAME = 2.0**-60
 #: The most binary digits before the point that a function takes, unless any number of them costs nothing.
 _MOST_BITS, _OF_ANY_SIZE = 4096, ("ln", "sqrt")
+#: The highest order of a polygamma function, and the most terms that it adds before the usual ones, one for each unit
+#: below 0.
+_MOST_ORDER, _MOST_TERMS = 300, 1000
 #: Functions of milliseconds, and the most elements that they take.
 _SLOW, _MOST_SLOW = ("besseli", "erfinv", "loggamma", "psi"), 16
 
@@ -254,6 +257,8 @@ def _softplus(x: Any, beta: float = 1, threshold: float = 20) -> Any:
 
 
 def _polygamma(order: Any, x: Any) -> Any:
+    if order > _MOST_ORDER or (order and any(number.value < -_MOST_TERMS for number in np.ravel(x))):
+        raise Unsupported("polygamma of so high an order, or of numbers so far below 0, in high precision")
     return _each("psi", int(order))(x)
 
 

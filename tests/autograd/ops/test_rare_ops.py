@@ -9,6 +9,7 @@ import pytest
 
 from gradcheck.autograd import TABLE, Op, Tensor, grad, ops
 from gradcheck.autograd.families import FAMILIES
+from gradcheck.autograd.ops.common.scipy_functions import scipy_special
 from tests.autograd import table
 from tests.conftest import WithRules
 
@@ -101,3 +102,14 @@ def test_factors_of_a_matrix_without_elements_depend_on_it(name: str, shape: tup
         assert factor.requires_grad
         (gradient,) = grad(ops.sum(factor), [matrix], retain_graph=True)
         assert gradient.shape == shape
+
+
+@pytest.mark.parametrize("s", [2.0, 3.0, 5.0])
+def test_zeta_adds_few_terms_far_below_0(s: float) -> None:
+    """SciPy would add 10^15 of them in the first, and no signal ends that."""
+    zeta = TABLE["special.zeta"].forward
+    assert np.isfinite(zeta(s, np.array([-1e15 + 0.5, 3.0]))).all()
+    near = np.array([-100.75, -1000.25, -2000.5, -7.5, 2.0])
+    assert zeta(s, near) == pytest.approx(scipy_special("zeta", s, near), rel=1e-12)
+    assert np.isinf(zeta(s, np.array([-1e300, -2000.0]))).all()
+    assert np.isnan(zeta(s + 0.5, np.array([-2000.5]))).all()

@@ -96,6 +96,12 @@ def test_slow_functions_take_few_numbers() -> None:
         sides("digamma(x).sum()", str([1.5] * 17))
 
 
+@pytest.mark.parametrize("graph", ["polygamma(2, x * -1e15).sum()", "polygamma(3000000, x).sum()"])
+def test_a_polygamma_of_a_million_terms_is_refused(graph: str) -> None:
+    with pytest.raises(GradcheckError, match="polygamma of so high an order"):
+        precise_value(problem_from(f"inputs: {{x: [1.5, 1]}}\ngraph: {{y: '{graph}'}}"), "y", 0)
+
+
 def test_the_remainder_by_zero_is_nan() -> None:
     assert np.isnan(floats(np.fmod(reals(np.ones(1)), reals(np.zeros(1)))))[0]
 

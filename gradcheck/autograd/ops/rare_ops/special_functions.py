@@ -29,6 +29,8 @@ _real: Any = partial(row, takes="f", floating=True)
 # The gamma function ----------------------------------------------------------------------------------
 
 _POLES = "0, -1, -2, …"
+#: The most terms below 0 that are added one by one.
+_MOST_TERMS = 100
 #: The largest number whose factorial is a float.
 _LARGEST_FACTORIAL = 170
 lgamma: Op = _real(
@@ -63,7 +65,23 @@ def polygamma(n: int, input: Any) -> Any:
     if n == 0:
         return scipy_special("psi", x)
     factorial = math.factorial(n) if n <= _LARGEST_FACTORIAL else math.inf
-    return np.asarray((-1.0) ** (n + 1) * factorial * scipy_special("zeta", float(n + 1), x), x.dtype)
+    return np.asarray((-1.0) ** (n + 1) * factorial * _hurwitz_zeta(float(n + 1), x), x.dtype)
+
+
+def _hurwitz_zeta(s: Any, q: Any) -> Any:
+    """Return the sum of `(q + k) ** -s` over k from 0, also far below 0.
+
+    SciPy adds a term for each unit below 9, and no signal ends that. For an integer `s`, the terms below 0 are those of
+    a sum above it."""
+    is_far = np.less(q, -_MOST_TERMS) & np.isfinite(q)
+    near = scipy_special("zeta", s, np.where(is_far, 1, q))
+    if not np.any(is_far):
+        return near
+    far = np.where(is_far, q, -0.5)
+    above = far - np.floor(far)
+    below = scipy_special("zeta", s, 1 - above) - scipy_special("zeta", s, 1 - far)
+    sign = np.where(s % 2 == 0, 1, np.where(s % 2 == 1, -1, np.nan))
+    return np.where(is_far, scipy_special("zeta", s, above) + sign * below, near)
 
 
 @composite(
@@ -114,7 +132,7 @@ def zeta(input: Any, other: Any) -> Any:
 
     It has no derivative by `input` here, nor in torch.
     """
-    return scipy_special("zeta", input, other)
+    return _hurwitz_zeta(input, other)
 
 
 # Bessel functions ------------------------------------------------------------------------------------
