@@ -16,8 +16,10 @@ def main() -> None:
 
 
 def _leave_working_directory() -> None:
-    """Import nothing more from the working directory, where `python -m` looks."""
-    # it may contain files of others; if gradcheck comes from there, it goes to the end, for child processes
+    """Import no module, and start no program, of the working directory."""
+    # it may contain files of others: `python -m` looks there, and so does who starts a program, if PATH has an empty or
+    # a relative entry; if gradcheck comes from there, it goes to the end, for child processes
+    os.environ["PATH"] = os.pathsep.join(filter(os.path.isabs, os.get_exec_path())) or os.defpath
     own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if sys.path and not getattr(sys.flags, "safe_path", False) and sys.path[0] in ("", _here()):
         del sys.path[0]

@@ -43,6 +43,23 @@ def test_light_commands_import_nothing_heavy(cases: Path, arguments: tuple[str, 
         assert not imported & {"numpy", "yaml"}
 
 
+@pytest.mark.skipif(os.name == "nt", reason="PATH is not all that Windows searches")
+@pytest.mark.parametrize("path", ["{}:", ":{}", ".:{}:tools"])
+def test_no_program_of_the_folder_is_started(cases: Path, path: str) -> None:
+    """tinygrad ran a `clang` of it, and a report asks `uname`."""
+    for planted in (Path("planted"), Path("tools/planted")):
+        planted.parent.mkdir(exist_ok=True)
+        planted.write_text("#!/bin/sh\ntouch ran\n")
+        planted.chmod(0o755)
+    Path("starts.py").write_text(
+        "import os, subprocess\nfrom gradcheck.engines.core import Core as Engine\n"
+        "try:\n    subprocess.run(['planted'])\nexcept FileNotFoundError:\n    open('asked', 'w').close()\n"
+    )
+    call("run", "--engine", "starts.py:Engine", env={"PATH": path.format(os.environ["PATH"])})
+    assert Path("asked").exists()
+    assert not Path("ran").exists()
+
+
 def test_a_reader_that_leaves_is_no_error(cases: Path) -> None:
     read, write = os.pipe()
     os.close(read)
