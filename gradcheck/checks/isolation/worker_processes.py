@@ -168,7 +168,7 @@ class WorkerPool(LocalExecutor):
 def start_fork_server(preload: Sequence[str]) -> None:
     """Start the fork server, if none runs, and preload these modules."""
     if _method() == "forkserver":
-        with _environment(dict.fromkeys(_THREADS, "1")):
+        with python_environment(dict.fromkeys(_THREADS, "1")):
             get_context("forkserver").set_forkserver_preload(list(preload))
             forkserver.ensure_running()
 
@@ -178,7 +178,7 @@ def _method() -> str:
 
 
 @contextmanager
-def _environment(settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[None]:
+def python_environment(settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[None]:
     """Start Python in the block with these variables and a safe path."""
     settings = {**settings, **dict([_SAFE_PATH])}
     known = {name: os.environ.get(name) for name in settings}
@@ -187,9 +187,15 @@ def _environment(settings: Mapping[str, str] = MappingProxyType({})) -> Iterator
         yield
     finally:
         for name, value in known.items():
-            os.environ.pop(name)
+            os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
+
+
+def leave_safe_path() -> None:
+    """Have processes that an engine starts find modules as always."""
+    if os.environ.get(_SAFE_PATH[0]) == _SAFE_PATH[1]:
+        del os.environ[_SAFE_PATH[0]]
 
 
 @contextmanager
@@ -212,7 +218,7 @@ class WorkerProcess:
         theirs = self._pipe if context.get_start_method() == "fork" else None  # a fork has this end too
         self._process = context.Process(target=_serve, args=(there, theirs, given), daemon=True)
         try:
-            with _without_main(), _environment(), warnings.catch_warnings():
+            with _without_main(), python_environment(), warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # threads of libraries are not forked
                 self._process.start()
             there.close()
@@ -287,8 +293,7 @@ def _serve(pipe: Connection, theirs: Connection | None, inherited: Sequence[Any]
     inherited_objects = inherited
     if theirs is not None:
         theirs.close()
-    if os.environ.get(_SAFE_PATH[0]) == _SAFE_PATH[1]:
-        del os.environ[_SAFE_PATH[0]]  # not for processes that an engine starts
+    leave_safe_path()
     if hasattr(os, "setpgid"):
         os.setpgid(0, 0)  # so that its children can be killed too
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the parent

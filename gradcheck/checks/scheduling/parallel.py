@@ -10,6 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -27,6 +28,8 @@ from gradcheck.checks.isolation.worker_processes import (
     ProcessStartError,
     WorkerPool,
     can_fork,
+    leave_safe_path,
+    python_environment,
     start_fork_server,
 )
 from gradcheck.checks.options import Engines, Options
@@ -122,11 +125,12 @@ def run_in_parallel(
     """Yield each result with its index, in the order of arrival."""
     cases = [(place, item) for place, item in enumerate(work) if isinstance(item, Case)]
     yield from ((place, unreadable_result(item)) for place, item in enumerate(work) if not isinstance(item, Case))
-    division = _ParallelRun(options, engines, plan)
-    try:
-        yield from division.results([cases[at : at + plan.size] for at in range(0, len(cases), plan.size)])
-    finally:
-        division.executor.shutdown(wait=isinstance(division.executor, LocalExecutor), cancel_futures=True)
+    with nullcontext() if options.executor is None else python_environment():  # for processes of the executor
+        division = _ParallelRun(options, engines, plan)
+        try:
+            yield from division.results([cases[at : at + plan.size] for at in range(0, len(cases), plan.size)])
+        finally:
+            division.executor.shutdown(wait=isinstance(division.executor, LocalExecutor), cancel_futures=True)
 
 
 class _ParallelRun:
@@ -252,6 +256,7 @@ def warm_up(settings: bytes) -> None:
 
 def check_chunk(settings: bytes, cases: bytes) -> bytes:
     """Return the results of some cases, with new answers of the reference."""
+    leave_safe_path()
     with _ONE_AT_A_TIME, reporting():
         options, engines = _load_settings(settings)
         items = Packer(worker_processes.inherited_objects).unpack(cases)

@@ -81,6 +81,17 @@ def test_any_executor_will_do(here: RunResult) -> None:
     assert same(run(Loaded(tuple(CASES), tuple(BROKEN)), executor=lambda: ThreadPoolExecutor(3)), here)
 
 
+def test_processes_of_an_executor_import_nothing_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python itself looked there for `multiprocessing` in a process that is started anew."""
+    (tmp_path / "multiprocessing.py").write_text("open('ran', 'w').close()\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    found = run(CASES[:2], executor=lambda: ProcessPoolExecutor(1, mp_context=get_context("spawn")))
+    assert found.count("passed") == 2
+    assert not (tmp_path / "ran").exists()
+    assert "PYTHONSAFEPATH" not in os.environ
+
+
 def test_a_case_that_cannot_be_sent_costs_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     pack = Packer.pack
 
