@@ -93,12 +93,20 @@ def _checked_gradients(node: Any, returned: Any, keep: KeepGradient) -> Any:
     places = [place for place, need in enumerate(needs) if need]
     edges = [edge for edge in node.next_functions if edge[0] is not None]
     for place, (target, number) in zip(places, edges, strict=False):
-        gradient, shape = listed[place], target._input_metadata[number].shape
-        if isinstance(gradient, torch.Tensor) and gradient.shape != torch.Size(shape):
+        gradient, shape = listed[place], _shape_that_fits(target, number)
+        if isinstance(gradient, torch.Tensor) and shape is not None and gradient.shape != shape:
             found = ReturnedGradient(node._forward_cls, place, gradient.detach(), tuple(shape))
             keep(found)
             listed[place] = gradient if found.fits else gradient.new_zeros(shape)
     return tuple(listed)
+
+
+def _shape_that_fits(target: Any, number: int) -> torch.Size | None:
+    """Return the shape of a node's gradient; None if torch, before 2.5, does not say."""
+    if hasattr(target, "variable"):
+        return torch.Size(target.variable.shape)
+    known = getattr(target, "_input_metadata", None)
+    return None if known is None else torch.Size(known[number].shape)
 
 
 def _argument_names(function: Any) -> Sequence[str]:

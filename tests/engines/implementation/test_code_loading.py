@@ -53,7 +53,7 @@ def test_names_are_those_of_the_innermost_callable() -> None:
 
 
 def test_wrappers_have_the_name_of_what_they_wrap() -> None:
-    @torch.library.custom_op("gradcheck_names::cube", mutates_args=())
+    @torch.library.custom_op("gradcheck_names::cube", mutates_args=(), schema="(Tensor x) -> Tensor")
     def cube(x: torch.Tensor) -> torch.Tensor:
         return x**3
 

@@ -108,6 +108,7 @@ class Reentrant(Checkpointed):
         return Recomputing.apply(x, self.net)
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.cpu.amp.autocast:FutureWarning")  # of torch 2.4 by itself
 def test_a_backward_that_runs_the_module_again_finds_its_parameters() -> None:
     module = Checkpointed()
     own = dict(module.named_parameters())
