@@ -73,9 +73,11 @@ def _gradient(case: Case, tensor: str, seed: int | None) -> Expr:
 
 
 def _tidy(expr: Expr) -> Expr:
-    """Return the expression without factors of 1."""
+    """Return the expression without factors of 1, and with floats to choose from."""
 
     def change(node: Expr) -> Expr:
+        if isinstance(node, Call) and node.op == "where" and not {*node.args[1:]} - {Literal(0), Literal(1)}:
+            return Call("where", (node.args[0], *(Literal(float(side == Literal(1))) for side in node.args[1:])))
         if isinstance(node, Call) and node.op == "mul" and Literal(1) in node.args:
             return node.args[1 if node.args[0] == Literal(1) else 0]
         return node

@@ -6,13 +6,18 @@ matrix is built from the leaves up: of `p * (g - (g * p).sum())` it is `diag(p) 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from math import prod
 from typing import NamedTuple, TypeAlias
 
 from gradcheck.errors import Unsupported
-from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Sequence
 from gradcheck.language.expr.traverse import gradient_names
 
+#: What holds where a comparison does not.
+_OPPOSITES = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
+#: The most entries that are written one by one.
+_MOST_ENTRIES = 36
 #: The shape of an expression.
 ShapeOf: TypeAlias = Callable[[Expr], tuple[int, ...]]
 
@@ -42,6 +47,9 @@ def matrix_of(formula: Expr, root: str, shape_of: ShapeOf) -> Expr:
     terms = _Terms(root, shape_of).of(formula)
     if not terms:
         return Call("zeros", tuple(Literal(size) for size in rows + columns))
+    by_entries = _written_by_entries(terms, rows + columns)
+    if by_entries is not None:
+        return by_entries
     terms = sorted(terms, key=lambda term: term.sign, reverse=True)
     size = Attribute(Gradient(root), "shape")
     total = _written(terms[0], size)
@@ -62,11 +70,51 @@ def _written(term: Term, size: Expr) -> Expr:
         found = Call("outer", (left or ones, right or ones))
     else:
         found = left if left is not None else Call("ones", (length,))
+    return _scaled(found, term)
+
+
+def _scaled(found: Expr | None, term: Term) -> Expr:
+    """Return it, or 1, with the factors and divisors of a term."""
     for factor in term.scale:
-        found = Call("mul", (factor, found))
+        found = factor if found is None else Call("mul", (factor, found))
     for part in term.divisor:
-        found = Call("div", (found, part))
-    return found
+        found = Call("div", (found or Literal(1.0), part))
+    return found or Literal(1.0)
+
+
+def _written_by_entries(terms: Iterable[Term], shape: tuple[int, ...]) -> Expr | None:
+    """Return a tensor of single entries; None if a term is none, or they are many."""
+    if len(shape) != 2 or prod(shape) > _MOST_ENTRIES:
+        return None
+    found: dict[tuple[int, ...], Expr] = {}
+    for term in terms:
+        sides = [_place_of_unit(side) for side in (term.left, term.right)]
+        if term.kind != "outer" or None in sides:
+            return None
+        place = tuple(side % size for side, size in zip(sides, shape, strict=True) if side is not None)
+        entry = _scaled(None, term)
+        if place in found:
+            entry = Call("sub" if term.sign < 0 else "add", (found[place], entry))
+        elif term.sign < 0:
+            entry = _negative(entry)
+        found[place] = entry
+    rows = (Sequence(tuple(found.get((i, j), Literal(0.0)) for j in range(shape[1]))) for i in range(shape[0]))
+    return Call("tensor", (Sequence(tuple(rows)),))
+
+
+def _negative(expr: Expr) -> Expr:
+    """Return a product or quotient with its first factor negated."""
+    if isinstance(expr, Call) and expr.op in ("mul", "div"):
+        return Call(expr.op, (_negative(expr.args[0]), *expr.args[1:]))
+    return Call("neg", (expr,))
+
+
+def _place_of_unit(side: Expr | None) -> int | None:
+    """Return the place of the 1 in a unit vector; None for other vectors."""
+    match side:
+        case Call("getitem", (Call("eye"), Literal(int(place)))):
+            return place
+    return None
 
 
 class _Terms:
@@ -110,12 +158,46 @@ class _Terms:
                 return [
                     self._over(self._summed(t, self.shape_of(expr.args[0])), count, ()) for t in self.of(expr.args[0])
                 ]
-            case "where", [False, False, True] if expr.args[1] == Literal(0):  # a guard, outside of which it holds
-                return self.of(expr.args[2])
+            case "where", [False, *_]:
+                return self._chosen(expr, reads)
+            case "getitem", [True, False] if expr.args[0] == Gradient(self.root):
+                return [Term("row", self._unit(Attribute(expr.args[0], "shape"), expr.args[1]))]
+            case "index_adjoint", [True, False, False] if not self.shape_of(expr.args[0]):
+                unit = self._unit(expr.args[2], expr.args[1])
+                return [term._replace(kind="outer", right=unit) for term in self.of(expr.args[0])]
             case "expand", [True, False]:
                 return self._broadcast(self.of(expr.args[0]), self.shape_of(expr.args[0]))
             case _:
                 raise Unsupported(f"a matrix through {expr.op} is not derived")
+
+    def _unit(self, size: Expr, place: Expr) -> Expr:
+        """Return the unit vector of one place."""
+        if not isinstance(place, Literal) or type(place.value) is not int:
+            raise Unsupported("a matrix through an index is not derived")
+        return Call("getitem", (Call("eye", (Call("getitem", (size, Literal(0))),)), place))
+
+    def _chosen(self, expr: Call, reads: list[bool]) -> list[Term]:
+        """Return the terms of a `where`, of which each side is linear or 0."""
+        condition, sides = expr.args[0], expr.args[1:]
+        if sides[0] == Literal(0) and isinstance(condition, Call) and condition.op == "eq":
+            return self.of(sides[1])  # a guard, outside of which it holds
+        found = []
+        for where, side, linear in zip((condition, _negated(condition)), sides, reads[1:], strict=True):
+            if linear and self.shape_of(side) == self.shape_of(expr):
+                found += [self._where(term, where) for term in self.of(side)]
+            elif side != Literal(0):
+                raise Unsupported("a matrix through where is not derived")
+        return found
+
+    def _where(self, term: Term, condition: Expr) -> Term:
+        """Return a term whose columns are 0 unless a condition holds."""
+
+        def masked(known: Expr | None) -> Expr:
+            return Call("where", (condition, known or Literal(1.0), Literal(0.0)))
+
+        if not self.shape_of(condition):
+            return term._replace(scale=(masked(None), *term.scale))
+        return self._by_columns(term, masked)
 
     def _broadcast(self, terms: list[Term], shape: tuple[int, ...]) -> list[Term]:
         """Return terms of a map to a number as those to equal elements."""
@@ -175,6 +257,12 @@ class _Terms:
             return term._replace(kind="row", right=None, scale=(inner, *term.scale))
         assert term.left is not None
         return term._replace(kind="row", left=Call("sum", (term.left,), (("dim", Literal(1)),)))
+
+
+def _negated(condition: Expr) -> Expr:
+    if isinstance(condition, Call) and condition.op in _OPPOSITES:
+        return Call(_OPPOSITES[condition.op], condition.args)
+    return Call("logical_not", (condition,))
 
 
 def _by_diagonal(matrix: Expr, diagonal: Expr) -> Expr:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.op import Op
 from gradcheck.language.evaluation.host import NumPy
-from gradcheck.oracles.exact.dual_numbers import EXACT_RULES, Dual, apply_rule
+from gradcheck.oracles.exact.dual_numbers import EXACT_RULES, Dual, apply_rule, lift
 from gradcheck.oracles.exact.field_point import FieldPoint
 
 #: Types of arguments that a rule takes beside dual numbers.
@@ -25,4 +26,16 @@ class DualHost(NumPy):
             kinds = set(map(type, bound))
             if Dual in kinds and kinds <= _KNOWN:
                 return apply_rule(self.point, op, bound)
+        if op.name == "tensor" and _holds_dual(args):
+            return ops.detach(self._tensor(args[0]))
         return op(*args, **kwargs)
+
+    def _tensor(self, data: Any) -> Any:
+        """Return nested lists with dual numbers in them as one."""
+        if isinstance(data, (list, tuple)):
+            return ops.stack([self._tensor(one) for one in data])
+        return lift(self.point, data)
+
+
+def _holds_dual(data: Any) -> bool:
+    return any(map(_holds_dual, data)) if isinstance(data, (list, tuple)) else isinstance(data, Dual)

@@ -47,6 +47,19 @@ def matrix(formula: str) -> Expr:
         ("(2 * A).T @ grad(y)", "2 * A"),
         ("expand(v @ grad(y), [3]) @ B", "outer(v, sum(B, dim=0))"),
         ("linalg.solve(A, grad(y))", "linalg.inv(A).T"),
+        ("where(v <= 2, 0, grad(y))", "diag(where(v > 2, 1.0, 0.0))"),
+        ("where(v == 5, 0, grad(y) * v)", "diag(v)"),
+        ("A.T @ where(v > 1, grad(y) * c, 0)", "c * (diag(where(v > 1, 1.0, 0.0)) @ A)"),
+        ("where(v > 1, grad(y), 2 * grad(y))", "diag(where(v > 1, 1.0, 0.0)) + 2 * diag(where(v <= 1, 1.0, 0.0))"),
+        ("grad(y)[1] * v", "outer(eye(grad(y).shape[0])[1], v)"),
+        (
+            "index_adjoint(grad(y)[0] * c, 1, v.shape) - index_adjoint(grad(y)[2] * v[0], 0, v.shape)",
+            "tensor([[0.0, c, 0.0], [0.0, 0.0, 0.0], [-v[0], 0.0, 0.0]])",
+        ),
+        (
+            "index_adjoint(grad(y)[0] / c, -1, v.shape) + index_adjoint(grad(y)[0], -1, v.shape)",
+            "tensor([[0.0, 0.0, 1.0 / c + 1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])",
+        ),
     ],
 )
 def test_it_gives_the_formula(formula: str, written: str) -> None:

@@ -41,3 +41,14 @@ def test_what_it_calls_is_what_the_op_gives() -> None:
 def test_casts_to_integers_are_refused_as_ever() -> None:
     with pytest.raises(Unsupported):
         DualHost(POINT).call(lookup("sum"), (dual(2, 3),), {"dtype": np.dtype(np.int64)})
+
+
+def test_lists_of_dual_numbers_are_one_without_a_gradient() -> None:
+    """As `torch.tensor` detaches."""
+    one = dual()
+    found = DualHost(POINT).call(lookup("tensor"), ([[1, one], [0.5, -2]],), {})
+    assert found.tangent is None
+    assert found.value.shape == (2, 2)
+    assert found.value[0].tolist() == [1, int(one.value)]
+    assert int(found.value[1, 0]) * 2 % POINT.prime == 1
+    assert int(found.value[1, 1]) == POINT.prime - 2
