@@ -5,19 +5,20 @@ A mistake explains a claim if it gives the claimed numbers, which are not the ri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.context import Context
+from gradcheck.checks.derivatives.claimed_derivative import MOST_ENTRIES, ClaimedDerivative, claimed_at
 from gradcheck.checks.derivatives.derivative_formula import derived_formula, signed_terms
-from gradcheck.checks.derivatives.entry_mistakes import ALIKE, Entries, Guess, common_mistake, factors, orders, parts
+from gradcheck.checks.derivatives.derivative_suggestion import suggestion
+from gradcheck.checks.derivatives.entry_mistakes import Guess, common_mistake, factors, orders, parts
 from gradcheck.checks.derivatives.stated_derivatives import StatedDerivative
 from gradcheck.checks.points.drawing import GENERIC
-from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.implementation.binding import ancestors_of
 from gradcheck.errors import GradcheckError, InvalidCase
@@ -25,30 +26,12 @@ from gradcheck.facts import fact
 from gradcheck.language.expr.nodes import Derivative
 from gradcheck.language.expr.printer import to_text
 
-#: The precision in which claims of low precision are compared.
-_IN_LOW_PRECISION = 1e-2
-#: The most entries of a derivative that are searched for a mistake.
-_MOST_ENTRIES = 1_000_000
 #: The points at which a mistake must give the claimed numbers to be confirmed.
 _CONFIRMS, _MOST_POINTS = 2, 3
 #: The powers of a tensor by which a claim may be off.
 _POWERS = (1, -1, 2, -2)
 #: The most entries of the graph whose curvature an approximation may keep.
 _MOST_INNER = 12
-_DOUBLE = np.dtype(np.float64).itemsize
-
-
-@dataclass(frozen=True)
-class _Claimed(Entries):
-    """The claimed and the right entries at one point of a case."""
-
-    stated: StatedDerivative
-    point: Point
-
-    @property
-    def gradients(self) -> Mapping[str, np.ndarray]:
-        """Gradients by tensor, and Jacobians and Hessians by their text."""
-        return self.point.scope(self.point.last_step).gradients
 
 
 def with_mistakes(context: Context, stated: StatedDerivative, failed: Comparison) -> Comparison:
@@ -56,34 +39,20 @@ def with_mistakes(context: Context, stated: StatedDerivative, failed: Comparison
     if failed.status != "failed" or stated.what.is_stated_wrong or any(one.confidence for one in failed.diagnoses):
         return failed
     points = (context.points.own, context.points.unseen_point(GENERIC), *context.points.trials)
-    claimed = (_claimed_at(point, stated) for point in points[: _MOST_POINTS + 1] if point is not None)
+    claimed = [claimed_at(point, stated) for point in points[: _MOST_POINTS + 1] if point is not None]
     wrong = [one for one in claimed if one is not None and one.is_wrong]
     if not wrong:
         return failed
     known = common_mistake(wrong, _GUESSES)
     if known is None:
-        return failed
+        found = None if failed.diagnoses else suggestion([one for one in claimed if one is not None])
+        return failed if found is None else replace(failed, diagnoses=(found,))
     kind, message = known
     found = Diagnosis(kind, message, confidence="confirmed" if len(wrong) >= _CONFIRMS else "possible")
     return replace(failed, diagnoses=(found, *failed.diagnoses))
 
 
-def _claimed_at(point: Point, stated: StatedDerivative) -> _Claimed | None:
-    """Return both sides at a point; None if not finite, or too large."""
-    try:
-        scope = point.scope(point.last_step)
-        got, want = (wide(one) for one in (scope.array_of(stated.claim.expr), scope.gradients[stated.term.name]))
-    except (GradcheckError, LookupError):
-        return None
-    small = want.size > 0 and max(got.size, want.size) <= _MOST_ENTRIES
-    if not small or not np.isfinite(got).all() or not np.isfinite(want).all():
-        return None
-    within = ALIKE if point.problem.dtype.itemsize >= _DOUBLE else _IN_LOW_PRECISION
-    rank = want.ndim - point.want.states[-1].values[stated.by].ndim
-    return _Claimed(got, want, rank, stated.term.name, within, stated, point)
-
-
-def _approximations(one: _Claimed) -> Iterator[Guess]:
+def _approximations(one: ClaimedDerivative) -> Iterator[Guess]:
     """Yield what stands for a Hessian: Gauss-Newton's, products of gradients."""
     stated, case = one.stated, one.point.problem.case
     if not stated.is_hessian:
@@ -94,7 +63,7 @@ def _approximations(one: _Claimed) -> Iterator[Guess]:
     above = ancestors_of(case, stated.of)
     inner = [name for name in reversed(list(case.graph)) if name in above and name in values]
     for name in inner[:_MOST_INNER]:
-        if not {stated.rows, stated.by} <= ancestors_of(case, name) or values[name].size ** 2 > _MOST_ENTRIES:
+        if not {stated.rows, stated.by} <= ancestors_of(case, name) or values[name].size ** 2 > MOST_ENTRIES:
             continue
         try:
             curvature = one.gradients[Derivative.of("hessian", stated.of, name, name).name]
@@ -107,7 +76,7 @@ def _approximations(one: _Claimed) -> Iterator[Guess]:
         yield "approximation", message, wide(product).reshape(one.want.shape)
 
 
-def _factors(one: _Claimed) -> Iterator[Guess]:
+def _factors(one: ClaimedDerivative) -> Iterator[Guess]:
     """Yield what is off by a tensor, as a whole or along an axis."""
     values, want = one.point.want.states[-1].values, one.want
     for name, array in {**values, **one.point.problem.constants}.items():
@@ -124,7 +93,7 @@ def _factors(one: _Claimed) -> Iterator[Guess]:
                 yield "factor_of_tensor", fact("derivative_factor", tensor=name, power=power), want * along
 
 
-def _terms(one: _Claimed) -> Iterator[Guess]:
+def _terms(one: ClaimedDerivative) -> Iterator[Guess]:
     """Yield the derived formula without a term, or with one of the other sign."""
     try:
         terms = signed_terms(derived_formula(one.point.problem.case, one.stated.term, None))

@@ -74,10 +74,13 @@ def second_order_case(case: Case, problem: Problem) -> Case:
 
 
 def case_as_run(case: Case, seed: int | None) -> Case:
-    """Return a case that names code with cotangents of its last entry."""
+    """Return a case of code or Jacobians with cotangents of its last entry.
+
+    Neither says from where a backward pass starts, and where that is not one number, it cannot without."""
     last = list(case.graph)[-1]
     (*others, step) = case.steps
-    if not case.implementations or others or dict(step.roots) != {last: None} or step.raises:
+    states_more = case.implementations or case.states_derivatives
+    if not states_more or others or dict(step.roots) != {last: None} or step.raises:
         return case
     try:
         value = graph_values(case, draw(case, seed).environment())[last]

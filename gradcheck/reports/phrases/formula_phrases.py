@@ -56,6 +56,7 @@ add_phrases(
         "{where:and}}",
         "suggestion_holds": "it holds at {points} point{points:s}",
         "none_found_near": "no small change mends it; the derived gradient is  {formula}",
+        "derivative_derived": "no part of the derived one mends it, which is  {formula}",
         "not_searched_further": "not searched further; the derived gradient is  {formula}",
         "fails_at_ties": "it fails only where numbers tie, or at a kink{formula:if ; the derived gradient is  "
         "{formula}}",

@@ -79,3 +79,13 @@ def test_in_second_order_what_comes_in_is_an_input() -> None:
     found = second_order_case(case, draw(case))
     assert list(found.inputs) == ["x", "incoming_gradient"]
     assert list(found.steps[0].roots) == ["total_"]
+
+
+def test_a_pass_of_a_case_of_jacobians_starts_from_random_numbers() -> None:
+    case = case_of("inputs: {x: randn(3)}\ngraph: {y: exp(x)}\njacobians: {y: {x: diag(y)}}\n")
+    (step,) = case_as_run(case, None).steps
+    (incoming,) = step.roots.values()
+    assert incoming is not None
+    assert incoming.expr == parse("randn_like(y)")
+    scalar = case_of("inputs: {x: randn(3)}\ngraph: {y: exp(x).sum()}\njacobians: {y: {x: exp(x)}}\n")
+    assert case_as_run(scalar, None) is scalar

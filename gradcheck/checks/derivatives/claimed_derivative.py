@@ -1,0 +1,48 @@
+"""A claimed Jacobian or Hessian and the right one, at one point of a case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.derivatives.entry_mistakes import ALIKE, Entries
+from gradcheck.checks.derivatives.stated_derivatives import StatedDerivative
+from gradcheck.checks.points.point import Point
+from gradcheck.errors import GradcheckError
+
+#: The precision in which claims of low precision are compared.
+_IN_LOW_PRECISION = 1e-2
+#: The most entries of a derivative that are searched for a mistake.
+MOST_ENTRIES = 1_000_000
+_DOUBLE = np.dtype(np.float64).itemsize
+
+
+@dataclass(frozen=True)
+class ClaimedDerivative(Entries):
+    """The claimed and the right entries at one point of a case."""
+
+    stated: StatedDerivative
+    point: Point
+
+    @property
+    def gradients(self) -> Mapping[str, np.ndarray]:
+        """Gradients by tensor, and Jacobians and Hessians by their text."""
+        return self.point.scope(self.point.last_step).gradients
+
+
+def claimed_at(point: Point, stated: StatedDerivative) -> ClaimedDerivative | None:
+    """Return both sides at a point; None if not finite, or too large."""
+    try:
+        scope = point.scope(point.last_step)
+        got, want = (wide(one) for one in (scope.array_of(stated.claim.expr), scope.gradients[stated.term.name]))
+    except (GradcheckError, LookupError):
+        return None
+    small = want.size > 0 and max(got.size, want.size) <= MOST_ENTRIES
+    if not small or not np.isfinite(got).all() or not np.isfinite(want).all():
+        return None
+    within = ALIKE if point.problem.dtype.itemsize >= _DOUBLE else _IN_LOW_PRECISION
+    rank = want.ndim - point.want.states[-1].values[stated.by].ndim
+    return ClaimedDerivative(got, want, rank, stated.term.name, within, stated, point)
