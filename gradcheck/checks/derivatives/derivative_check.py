@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from gradcheck.language.case import Case, Claim
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
+from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import Problem
 
 #: Runs the stages of a case, and explains what failed.
@@ -196,10 +197,15 @@ class _DerivedRun:
         """Return the comparison of the entries, if they show the failure."""
         if c.certificate is not None and self.why_unsure is not None:
             c = replace(c, certificate=None).with_notes(self.why_unsure)
-        c = replace(c, cause=None, part=None, diagnoses=tuple(_of_derivative(c.diagnoses)))
+        added = self.derived.case.graph.keys() - self.context.case.graph.keys()
+        c = replace(c, cause=None, part=None, diagnoses=tuple(_of_derivative(c.diagnoses, added)))
         if c.trial is None or c.mask is None:
             return c
-        expr, point = self.derived.claims[c.tensor, c.formula][1], self.run.points.at(c.trial)
+        try:
+            point = self.run.points.at(c.trial)
+        except LookupError:  # a point of documented functions
+            return c.without_numbers(c.status)
+        expr = self.derived.claims[c.tensor, c.formula][1]
         claims = StepClaims(point, point.last_step, self.context.options.tolerance)
         found = check_formula(claims, self.derived.term(c.tensor).name, Claim.of(expr))
         if found.mask is None:
@@ -223,13 +229,15 @@ def _why_unsure(first_order: Context) -> Fact | None:
     return next(unproved, fact("not_proved", why=fact("gradient_not_proved")))
 
 
-def _of_derivative(diagnoses: Iterable[Diagnosis]) -> Iterator[Diagnosis]:
-    """Yield the diagnoses that hold for a derivative as for its contraction."""
+def _of_derivative(diagnoses: Iterable[Diagnosis], added: Collection[str]) -> Iterator[Diagnosis]:
+    """Yield the diagnoses that hold for a derivative as for its contraction.
+
+    A suggestion with a name that was `added` to the author's is none."""
     for one in diagnoses:
         if one.kind in _OF_ANY_CONTRACTION:
             yield one
         if one.kind == "did_you_mean":
             meant = contracted_claim(parse(one.formula))
-            if meant is not None:
+            if meant is not None and free_names(meant).keys().isdisjoint(added):
                 text = to_text(meant)
                 yield Diagnosis(one.kind, fact("did_you_mean", formula=text), formula=text)

@@ -89,7 +89,8 @@ def test_the_inverse_is_named() -> None:
 LOGISTIC = """
     dims: {n: 5, d: 3}
     inputs: {X: "randn(n, d)", w: "randn(d)", t: "rand(n)", c: "uniform(1, 2, [n])"}
-    graph: {s: sigmoid(X @ w), h: relu(X @ w), v: tanh(w), f: "-(t * log(s) + (1 - t) * log(1 - s)).mean()"}
+    graph: {s: sigmoid(X @ w), h: relu(X @ w), v: tanh(w), p: softplus(X @ w),
+            r: "X @ w - t", l: "log(cosh(r)).sum()", f: "-(t * log(s) + (1 - t) * log(1 - s)).mean()"}
     backward: f
 """
 UNICYCLE = """
@@ -107,6 +108,9 @@ UNICYCLE = """
          "X.T @ diag((1 - s) * s) @ X / n"),
         (LOGISTIC, "jacobians", "h", "w", "diag(h) @ X", "did_you_mean", "diag(where(X @ w > 0, 1.0, 0.0)) @ X"),
         (LOGISTIC, "jacobians", "h", "w", "X", "derived", "diag(where(X @ w > 0, 1.0, 0.0)) @ X"),
+        (LOGISTIC, "hessians", "l", "w", "X.T @ diag(1 - r ** 2) @ X", "did_you_mean",
+         "X.T @ diag(1 - tanh(r) ** 2) @ X"),
+        (LOGISTIC, "jacobians", "p", "w", "diag(p) @ X", "did_you_mean", "diag(s) @ X"),
         (UNICYCLE, "jacobians", "y", "u", "stack([stack([x[2], 0 * u[0]]), stack([x[1], u[0]]), x[:2]])", "derived",
          "tensor([[cos(x[2]), 0.0], [sin(x[2]), 0.0], [0.0, 1.0]])"),
     ],
