@@ -73,7 +73,7 @@ def _gradient(case: Case, tensor: str, seed: int | None) -> Expr:
 
 
 def _tidy(expr: Expr) -> Expr:
-    """Return the expression without factors of 1, and with floats to choose from."""
+    """Return it without factors of 1, and with floats to choose from."""
 
     def change(node: Expr) -> Expr:
         if isinstance(node, Call) and node.op == "where" and not {*node.args[1:]} - {Literal(0), Literal(1)}:

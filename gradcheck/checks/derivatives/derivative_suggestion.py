@@ -1,4 +1,4 @@
-"""Suggest how a wrong Jacobian or Hessian is mended: by a part of the derived one."""
+"""Suggest parts of a derived Jacobian or Hessian for a wrong one."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _holds(formula: Expr, one: ClaimedDerivative) -> bool:
 
 
 def _exchanges(claim: Expr, derived: Expr, one: ClaimedDerivative) -> Iterator[Expr]:
-    """Yield the claim with a part exchanged for one of its shape, small ones first."""
+    """Yield the claim with a part exchanged, small parts first."""
     if one.want.size > _MOST_ENTRIES:
         return
     offered = {to_text(part): part for part in _parts(derived) if not isinstance(part, Literal)}

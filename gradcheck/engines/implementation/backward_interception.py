@@ -102,7 +102,9 @@ def _checked_gradients(node: Any, returned: Any, keep: KeepGradient) -> Any:
 
 
 def _shape_that_fits(target: Any, number: int) -> torch.Size | None:
-    """Return the shape of a node's gradient; None if torch, before 2.5, does not say."""
+    """Return the shape of a node's gradient, None if torch hides it.
+
+    Before version 2.5 it does so, but for leaves."""
     if hasattr(target, "variable"):
         return torch.Size(target.variable.shape)
     known = getattr(target, "_input_metadata", None)

@@ -83,7 +83,7 @@ def _scaled(found: Expr | None, term: Term) -> Expr:
 
 
 def _written_by_entries(terms: Iterable[Term], shape: tuple[int, ...]) -> Expr | None:
-    """Return a tensor of single entries; None if a term is none, or they are many."""
+    """Return a tensor of a few entries; None if a term is no entry."""
     if len(shape) != 2 or prod(shape) > _MOST_ENTRIES:
         return None
     found: dict[tuple[int, ...], Expr] = {}

@@ -1,0 +1,31 @@
+"""A claimed derivative and the right one, at one point."""
+
+from __future__ import annotations
+
+from gradcheck.checks.derivatives.claimed_derivative import ClaimedDerivative, claimed_at
+from gradcheck.checks.derivatives.stated_derivatives import stated_derivatives
+from gradcheck.checks.options import Options, engines_of
+from gradcheck.checks.points.point import Point
+from gradcheck.language.sampling import draw
+from tests.from_text import case_of
+
+
+def claimed(claim: str, numbers: str = "[1.0, 2.0]") -> ClaimedDerivative | None:
+    case = case_of(f"inputs: {{x: {numbers}}}\ngraph: {{y: x * x, f: y.sum()}}\njacobians: {{y: {{x: '{claim}'}}}}\n")
+    (stated,) = stated_derivatives(case)
+    return claimed_at(Point(draw(case), engines_of(Options())), stated)
+
+
+def test_a_claim_is_right_or_wrong_and_what_gives_its_numbers_explains_it() -> None:
+    right, wrong = claimed("diag(2 * x)"), claimed("diag(x)")
+    assert right is not None
+    assert wrong is not None
+    assert (right.is_wrong, wrong.is_wrong) == (False, True)
+    assert wrong.rank == 1
+    assert wrong.explained_by(wrong.want / 2)
+    assert "jacobian(y, x)" in wrong.gradients
+
+
+def test_what_is_not_finite_or_raises_has_no_entries() -> None:
+    assert claimed("diag(2 * x / 0)") is None
+    assert claimed("inv(zeros(2, 2))") is None

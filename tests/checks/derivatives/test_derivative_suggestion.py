@@ -1,0 +1,41 @@
+"""Suggestions for a wrong Jacobian or Hessian that no mistake explains."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.checks.derivatives.test_derivative_mistakes import diagnoses
+
+LOGISTIC = """
+    dims: {n: 5, d: 3}
+    inputs: {X: "randn(n, d)", w: "randn(d)", t: "rand(n)", c: "uniform(1, 2, [n])"}
+    graph: {s: sigmoid(X @ w), h: relu(X @ w), v: tanh(w), p: softplus(X @ w),
+            r: "X @ w - t", l: "log(cosh(r)).sum()", f: "-(t * log(s) + (1 - t) * log(1 - s)).mean()"}
+    backward: f
+"""
+UNICYCLE = """
+    inputs: {x: "randn(3)", u: "randn(2)"}
+    graph: {y: "stack([x[0] + u[0] * cos(x[2]), x[1] + u[0] * sin(x[2]), x[2] + u[1]])"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "section", "of", "by", "claim", "kind", "formula"),
+    [
+        (LOGISTIC, "hessians", "f", "w", "X.T @ diag(s - t) @ X / n", "did_you_mean",
+         "X.T @ diag((1 - s) * s) @ X / n"),
+        (LOGISTIC, "hessians", "f", "w", "X.T @ diag(t * (1 - t)) @ X / n", "did_you_mean",
+         "X.T @ diag((1 - s) * s) @ X / n"),
+        (LOGISTIC, "jacobians", "h", "w", "diag(h) @ X", "did_you_mean", "diag(where(X @ w > 0, 1.0, 0.0)) @ X"),
+        (LOGISTIC, "jacobians", "h", "w", "X", "derived", "diag(where(X @ w > 0, 1.0, 0.0)) @ X"),
+        (LOGISTIC, "hessians", "l", "w", "X.T @ diag(1 - r ** 2) @ X", "did_you_mean",
+         "X.T @ diag(1 - tanh(r) ** 2) @ X"),
+        (LOGISTIC, "jacobians", "p", "w", "diag(p) @ X", "did_you_mean", "diag(s) @ X"),
+        (UNICYCLE, "jacobians", "y", "u", "stack([stack([x[2], 0 * u[0]]), stack([x[1], u[0]]), x[:2]])", "derived",
+         "tensor([[cos(x[2]), 0.0], [sin(x[2]), 0.0], [0.0, 1.0]])"),
+    ],
+)  # fmt: skip
+def test_a_part_of_the_derived_one_is_suggested_or_all_of_it(
+    text: str, section: str, of: str, by: str, claim: str, kind: str, formula: str
+) -> None:
+    assert [(one.kind, one.formula) for one in diagnoses(text, section, of, by, claim)] == [(kind, formula)]
