@@ -44,6 +44,8 @@ _SYNONYMS = {
     **dict.fromkeys(("lint", "parse"), "validate"),
     **dict.fromkeys(("derive", "show", "grad", "gradient"), "explain"),
     **dict.fromkeys(("create", "start"), "init"),
+    **dict.fromkeys(("fix", "correct"), "run --fix"),
+    "watch": "run --watch",
     **dict.fromkeys(("op", "functions"), "ops"),
     **dict.fromkeys(("lookup", "find", "formula", "formulas"), "cookbook"),
     "ls": "list",
@@ -110,13 +112,17 @@ def _is_path(word: str) -> bool:
     return word == "-" or file.lower().endswith((".yaml", ".yml")) or os.path.isdir(word)
 
 
-@click.group(cls=LazyGroup, context_settings=SETTINGS, no_args_is_help=True)
+@click.group(cls=LazyGroup, context_settings=SETTINGS, invoke_without_command=True)
 @click.version_option(__version__, prog_name="gradcheck", message="%(prog)s %(version)s")
-def gradcheck() -> None:
+@click.pass_context
+def gradcheck(context: click.Context) -> None:
     """Proves gradients right, or says exactly why they are wrong.
 
-    Start with `gradcheck run cases/`.
+    `gradcheck init` writes a first case, and `gradcheck run` checks every case below `cases/`.
     """
+    if context.invoked_subcommand is None:
+        write_stderr(*context.get_help().splitlines())
+        context.exit(USAGE)
 
 
 def run_command(command: click.Command, arguments: Sequence[str], own: CommandProcess | None = None) -> int:

@@ -57,7 +57,7 @@ def select_one(path: str) -> Case:
 def default_paths() -> tuple[str, ...]:
     """Return the default paths. Raises NothingToDo if they do not exist."""
     if not os.path.exists(DEFAULT_PATHS[0]):
-        hint = "name a file or a folder, or set paths in [tool.gradcheck] of pyproject.toml"
+        hint = "gradcheck init writes a first one; or name a file or a folder, here or as paths in pyproject.toml"
         raise NothingToDo("no case was found: there is no folder 'cases' here", hint=hint)
     return DEFAULT_PATHS
 

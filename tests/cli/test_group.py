@@ -51,6 +51,15 @@ def test_an_error_of_the_system_is_a_crash_where_the_working_directory_is_there(
     assert run_command(click.Command("x", callback=fails), []) == 3
 
 
+def test_without_arguments_the_help_is_shown(gradcheck: Any) -> None:
+    outcome = gradcheck()
+    assert (outcome.code, outcome.out) == (2, "")
+    lines = outcome.err.splitlines()
+    assert lines[0].startswith("Usage: gradcheck")
+    assert len(lines) > len(COMMANDS)
+    assert any("gradcheck init" in line for line in lines)
+
+
 @pytest.mark.parametrize("arguments", [(), *((name,) for name in COMMANDS)])
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_every_command_has_help(gradcheck: Any, arguments: tuple[str, ...], option: str) -> None:
@@ -79,6 +88,8 @@ def test_version(gradcheck: Any) -> None:
         (("run", "--output", "json"), "write --output-format json"),
         (("check", "cases"), "did you mean 'run'?"),
         (("help",), "did you mean '--help'?"),
+        (("fix", "cases"), "did you mean 'run --fix'?"),
+        (("watch",), "did you mean 'run --watch'?"),
         (("list", "cases/good"), "did you mean 'cases/good.yaml'?"),
         (("list", "cases/good.yaml:3:1"), "did you mean 'cases/good.yaml'?"),
         (("list", "cases/good.yaml:squares"), "write cases/good.yaml::squares"),
