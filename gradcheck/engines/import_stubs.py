@@ -9,12 +9,12 @@ import ast
 import dis
 import importlib.abc
 import importlib.machinery
-import inspect
 import os
 import sys
 import traceback
 import types
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -102,10 +102,12 @@ def _restore_used_names(modules: Iterable[str]) -> None:
 
 
 def _numpy_names(module: types.ModuleType) -> Iterator[str]:
-    """Yield the names of NumPy's that a module's text has."""
+    """Yield the names of NumPy's that a module's text has.
+
+    The module itself is not asked: some of torch's raise at every unknown attribute."""
     try:
-        tree = ast.parse(inspect.getsource(module))
-    except (OSError, TypeError, SyntaxError):
+        tree = ast.parse(Path(module.__file__ or "").read_bytes())
+    except (OSError, ValueError, SyntaxError):
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("np", "numpy"):

@@ -62,6 +62,16 @@ def test_they_may_be_wanted_only_when_a_function_is_called() -> None:
     assert np.float is float  # type: ignore[attr-defined]
 
 
+def test_a_module_that_raises_at_unknown_names_is_left_alone() -> None:
+    """As `torch.classes` does, which is imported with a class that imports torch."""
+    odd = "import sys, types\nclass Odd(types.ModuleType):\n    __file__ = '_odd.py'\n"
+    odd += "    def __getattr__(self, name):\n        raise RuntimeError(name)\n"
+    odd += "sys.modules['odd.inner'] = Odd('odd.inner')\n"
+    write(Path("mine.py"), odd + TENSOR)
+    assert resolve_engine("mine.py:Tensor").api.tensor_type.__name__ == "Tensor"
+    del sys.modules["odd.inner"]
+
+
 def test_what_draws_is_stood_in_for_and_what_computes_is_not() -> None:
     write(Path("drawn.py"), "from manim.scene import Scene\n@Scene.shown\ndef helper(): return 7\n" + TENSOR)
     found = resolve_engine("drawn.py:Tensor")
