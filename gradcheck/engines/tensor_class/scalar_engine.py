@@ -26,7 +26,7 @@ from gradcheck.engines.tensor_class.op_calls import OpCalls, allow_undefined_num
 from gradcheck.engines.tensor_class.op_lookup import NoForm
 from gradcheck.engines.tensor_class.operand_broadcast import broadcast_operands, sum_to_operands
 from gradcheck.engines.tensor_class.traits import made_dtype
-from gradcheck.engines.tensor_class.user_code_guard import translate_errors
+from gradcheck.engines.tensor_class.user_code_guard import EndlessRecursion, EngineError, translate_errors
 from gradcheck.engines.tensor_class.wrapped_tensor import LibraryCall, WrappedTensor, compute, tensors_in
 from gradcheck.errors import Unsupported
 
@@ -222,9 +222,20 @@ class ScalarCalls(OpCalls):
         """Apply an op to arrays of numbers. Raises NoForm."""
         if op.composite:
             raise NoForm(f"it has no {op.name}", lacks=op.name)
-        if op.elementwise and op.name != "where":  # `where` only selects elements
+        if not op.elementwise or op.name == "where":  # `where` only selects elements
+            return self._structural(op, bound)
+        try:
             return self._elementwise(op, bound)
-        return self._structural(op, bound)
+        except (EngineError, EndlessRecursion):
+            if not any(_is_named_constant(value) for value in bound):
+                raise
+        return self._elementwise(op, tuple(self._own_constant(value) for value in bound))
+
+    def _own_constant(self, value: Any) -> Any:
+        """Return a named constant in the class's numbers; other values unchanged."""
+        if not _is_named_constant(value):
+            return value
+        return self.engine.new(value.array.astype(self.engine.held_dtype), False)
 
     def _elementwise(self, op: Op, bound: tuple[Any, ...]) -> WrappedTensor:
         count = len(op.rules)
@@ -309,6 +320,13 @@ def _check_product(bound: Sequence[Any]) -> None:
     last = max((tensor.shape[-1] for tensor in tensors_in(bound) if tensor.ndim), default=1)
     if max(sizes, default=0) * last > MAX_PRODUCTS:
         raise Unsupported("the product is too large to be written out", lacks="large tensors")
+
+
+def _is_named_constant(value: Any) -> bool:
+    """Return whether an operand is no number of the case's text.
+
+    A class may take plain numbers on neither side; it still takes its own."""
+    return type(value) is WrappedTensor and value.tensor is None and value.dtype.kind in "iuf"
 
 
 def _objects(value: Any) -> np.ndarray:

@@ -64,6 +64,22 @@ def test_a_tensor_is_an_array_of_numbers_and_a_constant_is_plain(engine: ScalarC
     assert engine.leaf(np.array([1, 2]), False).tensor is None
 
 
+def test_a_constant_is_the_classs_own_where_plain_numbers_raise(number: type, check: Check) -> None:
+    """`__rsub__` calls itself: `1 - x` is the class's mistake, and `c - x` is none."""
+
+    class Reflecting(number):  # type: ignore[valid-type, misc]
+        def __sub__(self, other: Any) -> Any:
+            return self + other * -1
+
+        def __rsub__(self, other: Any) -> Any:
+            return other - self
+
+    start = "inputs: {x: [1, 2]}\nconstants: {c: [3, 4]}\n"
+    assert check(Reflecting, f"{start}graph: {{y: c - x}}\nbackward: {{y: [2, -3]}}\n").status == "passed"
+    found = check(Reflecting, f"{start}graph: {{y: 1 - x}}\nbackward: {{y: [2, -3]}}\n")
+    assert {error.kind for error in found.errors} == {"recursion"}
+
+
 def test_numbers_have_their_own_gradients(engine: ScalarClassEngine) -> None:
     x = engine.leaf(np.array([1.0, 2.0]), True)
     (y,) = (x * x,)
