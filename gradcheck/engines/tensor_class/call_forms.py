@@ -182,6 +182,8 @@ def forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[Cal
     for name in names_of(op):
         exact = not settings and op.sequence is None and name == op.name.rpartition(".")[2]
         yield from _named_forms(op, name, settings, library, exact and op.name not in AMBIGUOUS)
+    if op.name in REDUCTIONS and not settings and ndim and library.methods:
+        yield CallForm("method", op.name, (_TENSOR, FormArgument(dims=tuple(range(ndim)), spread=True)))
     places = single_dims(op, bound)
     for name in names_of(op) if places else ():
         for form in _named_forms(op, name, settings, library, False):
@@ -287,6 +289,9 @@ _SIZED |= dict.fromkeys(("expand", "broadcast_to"), ("expand", "broadcast_to"))
 _SWAPPING = ("transpose", "swapaxes", "T", "mT", "t")
 #: All ops whose arguments are rewritten.
 SHAPED = frozenset((*_SIZED, *_SWAPPING, "permute", "getitem"))
+
+#: Ops over all dimensions, which some libraries want named: `sum(0, 1)`.
+REDUCTIONS = frozenset({"sum", "mean", "prod", "amax", "amin"})
 
 _TENSOR = FormArgument(0)
 

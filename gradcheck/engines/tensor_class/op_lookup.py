@@ -13,7 +13,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.engines.recording import convert
-from gradcheck.engines.tensor_class.call_forms import CallForm, MissingName, forms, settings_of, single_dims
+from gradcheck.engines.tensor_class.call_forms import REDUCTIONS, CallForm, MissingName, forms, settings_of, single_dims
 from gradcheck.engines.tensor_class.dialects import AMBIGUOUS
 from gradcheck.engines.tensor_class.foreign_engine import ForeignEngine
 from gradcheck.engines.tensor_class.op_objects import classes_in, object_forms
@@ -263,8 +263,11 @@ def _names_dim_of_number(op: Op, values: Sequence[Any]) -> bool:
 
 def _other_meaning(op: Op, values: Sequence[Any], array: np.ndarray) -> str:
     """Return another meaning of the op's name with this result, or ""."""
-    if _is_over_one_dimension(op, values, array):
+    is_total = all(value is None for one, value in zip(op.parameters, values, strict=True) if one.name == "dim")
+    if is_total and _is_over_one_dimension(op, values, array):
         return "over one dimension where none is named"
+    if is_total and op.name in REDUCTIONS and array.size > 1 and _is_same(array, np.asarray(values[0])):
+        return "over no dimension where none is named"
     if (op.name == "matmul" and max(map(np.ndim, values)) > 2) or op.name == "mul":
         with suppress(ValueError):
             dot = np.dot(*values[:2])

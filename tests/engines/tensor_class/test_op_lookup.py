@@ -49,6 +49,15 @@ def test_a_form_that_returns_what_it_should_is_preferred(variant: Callable[..., 
     assert form_of(adapt(variant((SUM, both + SUM)), "mine"), "transpose", X, 0, 1) == ".swapaxes(…)"
 
 
+def test_a_total_may_have_to_name_all_dimensions(variant: Callable[..., type]) -> None:
+    over = "    def sum(self, *dims):\n        return Tensor(self.data.sum(dims)) if dims else self\n\n"
+    over += "    def total(self):"
+    engine = adapt(variant((SUM, over)), "mine")
+    assert form_of(engine, "sum", X) == ".sum(…)"
+    over = over.replace("*dims", "dims=()")
+    assert reason(adapt(variant((SUM, over)), "mine"), "sum", X) == "its sum is over no dimension where none is named"
+
+
 def test_why_there_is_none(variant: Callable[..., type]) -> None:
     methods = (
         "    def exp(self):\n        return 3\n\n    def softplus(self):\n        return Tensor(self.data + 1)\n\n"
