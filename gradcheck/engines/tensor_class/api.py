@@ -46,6 +46,7 @@ class Api:
     gradient_name       the attribute with the gradient; "" if it is looked up for each tensor
     gradient_field      the attribute behind a property of that name, which may compute a gradient before any pass
     backward_name       the method that runs a backward pass
+    pass_type           the class with that method, if leaves have none and results of ops do
     is_scalar           whether a tensor holds one number, and is made from one
     needs_lists         whether tensors are made from lists
     needs_arrays        whether a single number must be an array, too
@@ -74,6 +75,7 @@ class Api:
     gradient_name: str = ""
     gradient_field: str = ""
     backward_name: str = ""
+    pass_type: type | None = None
     is_scalar: bool = False
     needs_lists: bool = False
     needs_arrays: bool = False
@@ -123,8 +125,9 @@ class Api:
 
     def _marked(self, tensor: Any, requires_grad: bool) -> Any:
         for mark in dialects.MARKS if requires_grad and not self.grad_flag else ():
-            if getattr(tensor, mark, None) is False:
-                setattr(tensor, mark, True)
+            with suppress(AttributeError):  # it may be computed
+                if getattr(tensor, mark, None) is False:
+                    setattr(tensor, mark, True)
         ask = method_of(tensor, dialects.GRAD_MARK_METHODS) if requires_grad and not self.grad_flag else None
         if ask is not None:
             ask(True)
@@ -201,8 +204,7 @@ class Api:
 
     def gradient_array(self, tensor: Any) -> np.ndarray | None:
         """Return the tensor's gradient as an array; None without one."""
-        found = self.gradient(tensor)
-        if found is None:
+        if (found := self.gradient(tensor)) is None:
             return None
         self.gives_tensors = self.is_tensor(found)
         return self._as_array(found)
@@ -218,9 +220,8 @@ class Api:
 
     def backward(self, tensor: Any, *seed: Any, keyword: str = "", retain_graph: bool | None = None) -> None:
         """Run the class's own pass, with the gradient given by `keyword`, if any."""
-        named: dict[str, Any] = {}
-        if keyword and seed:
-            named[keyword], seed = seed[0], ()
+        named: dict[str, Any] = {keyword: seed[0]} if keyword and seed else {}
+        seed = () if named else seed
         if retain_graph is not None:
             named |= {name: keeps is retain_graph for name, keeps in self.keeping_arguments.items()}
         self.has_run_pass = True
@@ -236,8 +237,8 @@ class Api:
     @property
     def pass_function(self) -> Callable[..., Any]:
         """The function or method that begins a pass."""
-        runner = self.pass_runner
-        return runner.function if runner else cast(Callable[..., Any], getattr(self.tensor_type, self.backward_name))
+        runner, kind = self.pass_runner, self.pass_type or self.tensor_type
+        return runner.function if runner else cast(Callable[..., Any], getattr(kind, self.backward_name))
 
     def begin_graph(self) -> None:
         """Clear returned gradients, and begin a tape."""
@@ -338,8 +339,7 @@ class Api:
 
     def _try_clear(self, tensor: Any) -> bool:
         """Call the clearing method; return whether it raised nothing."""
-        try:
+        with suppress(*USER_EXCEPTIONS):
             getattr(tensor, self.clearing_name)()
-        except USER_EXCEPTIONS:
-            return False
-        return True
+            return True
+        return False

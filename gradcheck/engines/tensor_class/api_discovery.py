@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import product
 from types import ModuleType
 from typing import Any
@@ -32,17 +33,24 @@ def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None
     Raises UsageError if it is no Tensor class. The named `module` may have its class from another one."""
     api = Api(constructor, name, module=module)
     api.grad_flags, api.keeping_flag = _flags(constructor), _keeping_flag(constructor)
+    made, problem = None, None
     try:
         made = _sample_tensor(api)
-    except UsageError:
+    except UsageError as error:
+        problem = error
+    if problem is not None or not _holds_sample(api, made):  # its first argument may be a shape
         maker = _maker_of(constructor, module)
-        if maker is None:
-            raise
-        return api_of(maker, name, module)
+        if maker is not None:
+            return api_of(maker, name, module)
+    if problem is not None:
+        raise problem
     api.tensor_type = type(made)
     if isinstance(constructor, type) and isinstance(made, constructor):
         api.tensor_type = constructor  # what ops return may be of another of its subclasses
     api.backward_name = _backward_of(api.tensor_type)
+    if not api.backward_name:
+        api.pass_type = _type_of_sum(made)
+        api.backward_name = _backward_of(api.pass_type)
     if not api.backward_name and enable_gradients(api):
         api.backward_name = _backward_of(api.tensor_type)
         made = api.make(np.array(0.5) if api.is_scalar else _SAMPLE, True)
@@ -64,7 +72,8 @@ def _maker_of(constructor: Callable[..., Any], module: ModuleType | None) -> Cal
     """Return a function that makes tensors of a class from numbers, if any."""
     if not isinstance(constructor, type):
         return None
-    for home, name in product((sys.modules.get(constructor.__module__), module, constructor), dialects.MAKERS):
+    homes = [sys.modules.get(name) for name in (constructor.__module__, constructor.__module__.partition(".")[0])]
+    for home, name in product((homes[0], module, constructor, homes[1]), dialects.MAKERS):
         function: Callable[..., Any] | None = getattr(home, name, None)
         try:
             if function is not None and isinstance(function(_SAMPLE.tolist()), constructor):
@@ -72,6 +81,22 @@ def _maker_of(constructor: Callable[..., Any], module: ModuleType | None) -> Cal
         except USER_EXCEPTIONS:  # it takes others
             continue
     return None
+
+
+def _holds_sample(api: Api, made: Any) -> bool:
+    """Return whether a sample tensor has the sample's numbers."""
+    try:
+        found, wanted = api.read(made), np.array(0.5) if api.is_scalar else _SAMPLE
+        return found.size == wanted.size and np.allclose(found.reshape(wanted.shape), wanted, 1e-2)
+    except (Unsupported, *USER_EXCEPTIONS):
+        return False
+
+
+def _type_of_sum(tensor: Any) -> type:
+    """Return the class of a sum, which may be another than its terms'."""
+    with suppress(*USER_EXCEPTIONS):
+        return type(tensor + tensor)
+    return type(tensor)
 
 
 def _backward_of(kind: type) -> str:

@@ -50,7 +50,7 @@ VALUE_METHODS = ("numpy", "asnumpy", "to_numpy", "tolist", "item")
 #: Methods without arguments that compute lazy values: they return or store them.
 REALIZE_METHODS = ("realize", "compute", "evaluate", "eval", "forward", "materialize", "execute", "run")
 #: Attributes (or methods without arguments) that hold its gradient; methods that return it.
-GRADIENTS = ("grad", "gradient", "_grad", "_gradient", "grads", "adjoint", "derivative", "dv", "g")
+GRADIENTS = ("grad", "gradient", "_grad", "_gradient", "grads", "adjoint", "derivative", "der", "deriv", "dv", "g")
 GRADIENT_METHODS = ("get_grad", "get_gradient")
 #: Words in the names of others that may hold it: `grad_value`, `grad_tensor()`.
 GRADIENT_WORDS = ("grad", "gradient", "adjoint", "derivative", "cotangent")

@@ -77,7 +77,7 @@ def read_fallback_values(tensor: Any, plain: ToArray) -> np.ndarray | None:
 
 
 def _realized_values(tensor: Any, plain: ToArray) -> np.ndarray | None:
-    for name in dialects.REALIZE_METHODS:
+    for name in (*dialects.REALIZE_METHODS, "__call__"):
         with suppress(*USER_EXCEPTIONS):
             made = getattr(tensor, name)()
             array = plain(made)

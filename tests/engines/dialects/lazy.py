@@ -141,3 +141,58 @@ class Overwriting(Buffered):
 def prod(numbers: Any) -> Any:
     """A helper of the module's own, of an op's name, that gives a tensor back."""
     return np.prod(numbers) if isinstance(numbers, (list, tuple)) else numbers
+
+
+# A leaf without a pass, and results that are computed by a call ------------------------------------
+
+
+class Operand:
+    """What can be added and multiplied."""
+
+    data: Any = None
+    grad: Any = None
+
+    def __add__(self, other: Any) -> Any:
+        return Computed(np.add, (self, other), lambda g, a, b: (g, g))
+
+    def __mul__(self, other: Any) -> Any:
+        return Computed(np.multiply, (self, other), lambda g, a, b: (g * b, g * a))
+
+    def sum(self) -> Any:
+        return Computed(np.sum, (self,), lambda g, a: (np.full(a.shape, g),))
+
+
+class Leaf(Operand):
+    """It has no `backward`."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = np.asarray(data, float)
+
+    def __call__(self) -> Any:
+        return self.data
+
+
+class Computed(Operand):
+    def __init__(self, function: Any, operands: Any, rule: Any) -> None:
+        self.function, self.operands, self.rule = function, operands, rule
+
+    def __call__(self) -> Any:
+        self.data = self.function(*(operand() for operand in self.operands))
+        return self.data
+
+    def backward(self) -> None:
+        self()
+        nodes: list[Any] = []
+        _add_operands_first(self, nodes)
+        self.grad = np.ones_like(self.data)
+        for node in reversed(nodes):
+            shares = node.rule(node.grad, *(operand.data for operand in node.operands))
+            for operand, share in zip(node.operands, shares, strict=True):
+                operand.grad = share if operand.grad is None else operand.grad + share
+
+
+def _add_operands_first(node: Any, nodes: list[Any]) -> None:
+    if isinstance(node, Computed) and node not in nodes:
+        for operand in node.operands:
+            _add_operands_first(operand, nodes)
+        nodes.append(node)

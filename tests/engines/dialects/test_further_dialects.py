@@ -35,6 +35,7 @@ UNDERSTOOD: dict[Any, tuple[str, ...]] = {
     objects.Variable: ("sums", "products", "bare", "matrices", "again", "twice"),
     lazy.Tensor: ("sums", "products", "bare", "reuse"),
     lazy.Buffered: ("sums", "products", "numbers", "bare", "reuse", "twice"),
+    lazy.Leaf: ("products", "bare", "reuse"),
     beginning.Untouched: ("bare", "two uses", "twice"),
     columns.Columns: ("numbers",),
     asking.Asks: ("numbers", "reuse"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,43 @@ def test_numbers_are_given_to_the_function_that_takes_them() -> None:
 
     api = api_of(Stored, "Stored")
     np.testing.assert_array_equal(api.read(api.make(X, True)), X)
+
+
+def test_a_constructor_of_shapes_gives_way_to_the_function_that_takes_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Shaped(Plain):
+        def __init__(self, shape: Any) -> None:
+            super().__init__(np.zeros(np.shape(shape)))
+
+    def tensor(numbers: Any) -> Any:
+        made = Shaped(numbers)
+        made.data = np.asarray(numbers)
+        return made
+
+    package = ModuleType("toolbox")  # the function may be in the package alone
+    monkeypatch.setitem(sys.modules, "toolbox", package)
+    monkeypatch.setattr(Shaped, "__module__", "toolbox.inner.tensors")
+    assert not api_of(Shaped, "Shaped").read(api_of(Shaped, "Shaped").make(X, True)).any()
+    monkeypatch.setattr(package, "tensor", tensor, raising=False)
+    api = api_of(Shaped, "Shaped")
+    np.testing.assert_array_equal(api.read(api.make(X, True)), X)
+    assert not api.is_scalar
+
+
+def test_a_gradient_may_be_called_a_derivative_in_short() -> None:
+    class Node:
+        def __init__(self, val: Any) -> None:
+            self.val, self.der = val, 0.0
+
+        def backward(self) -> None: ...
+
+    assert api_of(Node, "Node").gradient_name == "der"
+
+
+def test_a_mark_that_is_computed_is_not_set() -> None:
+    class Marked(Plain):
+        requires_grad = property(lambda self: False)
+
+    assert api_of(Marked, "Marked").make(X, True).data is not None
 
 
 def test_all_that_may_be_a_flag_is_kept_in_the_order_of_the_dialects() -> None:
