@@ -6,22 +6,35 @@ Cotangents of ones would hide transposes, flips and centering.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from gradcheck.checks.result import Operation
 from gradcheck.engines.base import Application
+from gradcheck.engines.recording import arrays
 
 
 def operations_of(applications: Sequence[Application], seed: int) -> list[Operation]:
     """Return each application with random cotangents."""
     source = NormalPool(seed)
-    return [
-        Operation(application, tuple([output and draw_cotangent(source, *output) for output in application.outputs]))
-        for application in applications
-    ]
+    drawn = [[output and draw_cotangent(source, *output) for output in one.outputs] for one in applications]
+    return [Operation(one, tuple(_unlike_operands(one, given))) for one, given in zip(applications, drawn, strict=True)]
+
+
+def _unlike_operands(application: Application, cotangents: Sequence[np.ndarray | None]) -> Iterator[np.ndarray | None]:
+    """Yield the cotangents of an op with a kink; their signs are not an operand's.
+
+    A mask of the wrong one of the two would be right."""
+    is_kinked = application.op.elementwise and bool(application.op.kinks)
+    operands = list(arrays(application.args, application.kwargs)) if is_kinked else []
+    for one in cotangents:
+        yield -one if one is not None and any(_have_equal_signs(one, operand) for operand in operands) else one
+
+
+def _have_equal_signs(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.shape == b.shape and {a.dtype.kind, b.dtype.kind} == {"f"} and np.array_equal(a > 0, b > 0)
 
 
 def with_ones(operation: Operation) -> Operation:

@@ -21,6 +21,18 @@ def test_cotangents_are_random_without_symmetry_and_the_same_each_time() -> None
     assert not np.array_equal(cotangent, operations_of(applications, 4)[0].cotangents[0])  # type: ignore[arg-type]
 
 
+def test_signs_are_not_those_of_an_operand_with_a_kink() -> None:
+    """A mask of the incoming gradient would pass for one of the operand."""
+    graph = "{inputs: {x: [1.0, -2.0, 3.0]}, graph: {y: relu(x), z: tanh(x)}}"
+    for seed in range(40):
+        kinked, smooth = (one.cotangents[0] for one in operations_of(point_of(graph).applications, seed))
+        assert kinked is not None
+        assert smooth is not None
+        assert (kinked > 0).tolist() != [True, False, True]
+    signs = [(operations_of(point_of(graph).applications, seed)[1].cotangents[0] > 0).tolist() for seed in range(40)]  # type: ignore[operator]
+    assert [True, False, True] in signs  # elsewhere they may be
+
+
 def test_a_large_cotangent_is_drawn_on_its_own_and_a_complex_one_has_both_parts() -> None:
     large = operations_of(point_of("{inputs: {x: 'randn(100, 100)'}, graph: {y: x * 2}}").applications, 0)
     assert large[0].cotangents[0] is not None
