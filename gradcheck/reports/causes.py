@@ -133,7 +133,7 @@ def _group_key(member: GroupMember) -> Hashable:
         return (
             lead.engine,
             faulty_op(lead) or lead.cause.origin.kind,
-            what.kind if fails and not kind else "",
+            what.kind if fails and (not kind or what.kind == "value_is_wrong") else "",
             "" if faulty_op(lead) else (kind, _fact_structure(lead.cause.what)),
         )
     return lead.engine, lead.what.subject, _fact_structure(lead.mismatch), kind

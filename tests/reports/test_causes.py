@@ -84,6 +84,12 @@ def test_gradients_of_an_op_whose_value_is_wrong_go_with_the_value() -> None:
     assert found == [("sub, its value", ["b", "a"])]
 
 
+def test_a_wrong_value_is_told_in_a_case_that_has_a_cause() -> None:
+    value = fact("value_is_wrong")
+    found = titles(case("a", wrong("sub", value)), case("b", wrong("sub", value, kind="sign")))
+    assert found == [("sub, its value", ["b", "a"])]
+
+
 def test_of_several_engines_each_group_says_whose_it_is() -> None:
     mine = [case(name, wrong("exp", ALONE, engine="mine")) for name in "ab"]
     yours = [case(name, wrong("exp", ALONE, engine="yours")) for name in "cd"]
