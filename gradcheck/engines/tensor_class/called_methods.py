@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial, partialmethod
 from types import CodeType, FrameType
 from typing import Any
 
@@ -40,11 +40,20 @@ def _codes(library: Library) -> dict[CodeType, str]:
     for home in reversed(library.modules):
         for owner in reversed(getattr(home, "__mro__", (home,))):
             for name, value in vars(owner).items():
-                value = getattr(value, "fget", getattr(value, "__func__", value))
-                code = getattr(value, "__code__", None)
+                code = getattr(_function_of(value), "__code__", None)
                 if isinstance(code, CodeType) and name in words:
                     found[code] = words[name]
     return found
+
+
+def _function_of(value: Any) -> Any:
+    """Return the function of a property or method; of a registered class, `forward`.
+
+    `setattr(Tensor, "relu", partialmethod(ReLU.apply, ReLU))` makes all ops of one function."""
+    if not isinstance(value, (partial, partialmethod)):
+        return getattr(value, "fget", getattr(value, "__func__", value))
+    given = (*value.args, getattr(value.func, "__self__", None))
+    return next((one.forward for one in given if isinstance(one, type) and hasattr(one, "forward")), value.func)
 
 
 @lru_cache(maxsize=1)

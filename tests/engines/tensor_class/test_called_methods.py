@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial, partialmethod
 from types import SimpleNamespace
 
 from gradcheck.engines.tensor_class.call_forms import Library
@@ -53,6 +54,28 @@ def test_operators_properties_and_functions_count() -> None:
     assert list(methods_called(LIBRARY, lambda: Tensor() / 2)) == ["div", "T", "add"]
     assert list(methods_called(LIBRARY, lambda: 1 + Tensor())) == ["add"]
     assert list(methods_called(LIBRARY, lambda: softmax(Tensor()))) == ["softmax", "sum"]
+
+
+def test_an_op_of_a_registered_class_is_its_forward() -> None:
+    class Op:
+        @classmethod
+        def apply(cls, kind: type[Op], x: Tensor) -> Tensor:
+            return kind.forward(x)
+
+        @staticmethod
+        def forward(x: Tensor) -> Tensor: ...
+
+    class ReLU(Op):
+        @staticmethod
+        def forward(x: Tensor) -> Tensor:
+            return x
+
+    for method in (partialmethod(ReLU.apply, ReLU), partial(Op.apply, ReLU)):
+        found = methods_called(Library((SimpleNamespace(relu=method),)), lambda: ReLU.apply(ReLU, Tensor()))
+        assert found == {"relu": ReLU.forward.__code__}
+    assert list(methods_called(Library((SimpleNamespace(softmax=partial(softmax)),)), lambda: softmax(Tensor()))) == [
+        "softmax"
+    ]
 
 
 def test_a_profiler_that_was_there_stays() -> None:
