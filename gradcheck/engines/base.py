@@ -91,10 +91,11 @@ class Application:
 class Pullback:
     """The gradients of an op's tracked differentiable arrays, in order.
 
-    A tensor in several places has its whole gradient in each of them."""
+    A tensor in several places has its whole gradient in each of them. `in_forward` is set if the op itself raises."""
 
     gradients: tuple[np.ndarray | None, ...]
     error: TensorError | None = None
+    in_forward: bool = False
 
 
 @dataclass(frozen=True, slots=True)

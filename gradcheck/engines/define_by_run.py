@@ -245,4 +245,4 @@ class OpRun:
                 return Pullback(tuple([None if leaf.grad is None else plain(leaf.grad) for leaf in self.leaves]))
             except GradcheckError as unreadable:
                 error = as_tensor_error(unreadable)
-        return Pullback((None,) * len(self.leaves), error)
+        return Pullback((None,) * len(self.leaves), error, in_forward=self.error is not None and not self.roots)

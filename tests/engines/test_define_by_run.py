@@ -131,7 +131,7 @@ def test_what_the_forward_raises_is_the_error() -> None:
     run.backward()
     found = run.pullback()
     assert found.error is not None
-    assert (found.error.kind, found.gradients) == ("shape_mismatch", (None, None))
+    assert (found.error.kind, found.gradients, found.in_forward) == ("shape_mismatch", (None, None), True)
 
 
 def test_what_the_pass_raises_is_the_error() -> None:
@@ -139,7 +139,7 @@ def test_what_the_pass_raises_is_the_error() -> None:
     run.backward()
     found = run.pullback()
     assert found.error is not None
-    assert found.gradients == (None,)
+    assert (found.gradients, found.in_forward) == ((None,), False)
 
 
 # Gradients of gradients ---------------------------------------------------------------------------

@@ -153,7 +153,7 @@ def wrong_rule_cause(group: Sequence[WrongOperation], counts: tuple[int, int], m
     application = one.application
     places = gradient_positions(application)
     if one.mine.error or one.theirs.error:
-        what = fact("rule_fails")
+        what = fact("it_raises" if one.mine.in_forward else "rule_fails")
     elif application.shared:
         what = fact("shared_argument")
     elif sum(1 for _ in arrays(application.args, application.kwargs)) < 2:

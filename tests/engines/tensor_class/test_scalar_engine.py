@@ -78,6 +78,8 @@ def test_a_constant_is_the_classs_own_where_plain_numbers_raise(number: type, ch
     assert check(Reflecting, f"{start}graph: {{y: c - x}}\nbackward: {{y: [2, -3]}}\n").status == "passed"
     found = check(Reflecting, f"{start}graph: {{y: 1 - x}}\nbackward: {{y: [2, -3]}}\n")
     assert {error.kind for error in found.errors} == {"recursion"}
+    found = check(Reflecting, f"{start}graph: {{g: x.sin(), y: g * x + (1 - g) * x}}\nbackward: {{y: [2, -3]}}\n")
+    assert {c.cause.fault.kind for c in found.comparisons if c.cause} == {"it_raises"}  # not its gradient rule
 
 
 def test_numbers_have_their_own_gradients(engine: ScalarClassEngine) -> None:
