@@ -169,6 +169,8 @@ def forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[Cal
     if op.name in OPERATORS and not settings:
         operands = tuple(FormArgument(index) for index in range(_operands(op)))
         yield CallForm("operator", op.name, operands, exact=not _is_mixed(op, bound))
+        if op.name == "matmul":  # as of NumPy's matrices
+            yield CallForm("operator", "mul", operands)
         if op.name == "getitem" and hasattr(bound[1], "dtype"):
             yield CallForm("operator", op.name, (_TENSOR, FormArgument(1, packed=True)))
     if op.name == "where":  # torch's method is `x.where(condition, y)`

@@ -28,8 +28,8 @@ _REJECTION_WORDS = re.compile(
 )
 
 
-#: Where NumPy's dot has another shape than an op.
-_DOT_DIFFERS = {"matmul": "there are more than two dimensions", "mul": "an operand is broadcast"}
+#: Where NumPy's dot is no op's result.
+_DOT_DIFFERS = {"matmul": "there are more than two dimensions", "mul": "there are arrays"}
 
 
 class NoForm(Unsupported):
@@ -144,6 +144,7 @@ class OpLookup:
             trial.fits = trial.right = True
         elif array.shape == expected.shape:
             trial.right = _close(array, expected, op.name in AMBIGUOUS)
+            trial.other_meaning = "" if trial.right else _matrix_product(op, values, array)
             trial.fits = trial.right if form.kind == "object" else not form.passes_none(given, shape)
         else:
             trial.other_meaning = _other_meaning(op, values, array)
@@ -268,11 +269,16 @@ def _other_meaning(op: Op, values: Sequence[Any], array: np.ndarray) -> str:
         return "over one dimension where none is named"
     if is_total and op.name in REDUCTIONS and array.size > 1 and _is_same(array, np.asarray(values[0])):
         return "over no dimension where none is named"
+    return _matrix_product(op, values, array)
+
+
+def _matrix_product(op: Op, values: Sequence[Any], array: np.ndarray) -> str:
+    """Return the meaning of a product that is NumPy's dot, or ""."""
     if (op.name == "matmul" and max(map(np.ndim, values)) > 2) or op.name == "mul":
         with suppress(ValueError):
             dot = np.dot(*values[:2])
             if dot.shape == array.shape and _close(array, dot):
-                return f"NumPy's dot, of another shape where {_DOT_DIFFERS[op.name]}"
+                return f"NumPy's dot, which differs where {_DOT_DIFFERS[op.name]}"
     return ""
 
 

@@ -289,6 +289,19 @@ class Dotted(sound.Tensor):
         return super().__mul__(other)
 
 
+def test_a_product_in_the_manner_of_numpys_matrices_is_a_matrix_product() -> None:
+    class Matrix(sound.Tensor):
+        __matmul__ = None
+
+        def __mul__(self, other: Any) -> Any:
+            return super().__matmul__(other) if isinstance(other, sound.Tensor) else super().__mul__(other)
+
+    engine = adapt(Matrix, "mine")
+    assert form_of(engine, "matmul", X, X) == "operator mul"
+    assert reason(engine, "mul", X, X) == "its mul is NumPy's dot, which differs where there are arrays"
+    assert form_of(engine, "mul", X, 2.0) == "operator mul"
+
+
 @pytest.mark.parametrize("other", [[1.0, 2.0, 3.0], [[1.0], [2.0]]])
 def test_a_product_that_is_no_product_of_unlike_shapes_is_a_lack(other: Any) -> None:
     engine = adapt(Dotted, "mine")
