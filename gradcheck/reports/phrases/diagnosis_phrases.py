@@ -210,6 +210,9 @@ add_phrases(
         # Size and precision
         "wrong_sign": "the sign is wrong: it is -1 times what is right",
         "off_by_factor": lambda found: f"off by the constant factor {_factor(found['factor'])}",
+        "off_by_rounded_number": lambda found: (
+            f"off by the constant factor {_factor(found['factor'])}, as if a number were rounded to {found['dtype']}"
+        ),
         "off_by_sizes": _in_sizes,
         "factor_missing": _missing,
         "off_by_count": "off by the constant factor {factor}, where {n} is {count}",

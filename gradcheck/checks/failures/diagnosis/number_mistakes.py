@@ -107,6 +107,8 @@ def _factor_fact(constant: complex | float, e: Evidence) -> Fact:
     for number, text in _NAMED_CONSTANTS.items():
         if math.isclose(size, number, rel_tol=near):
             return fact("off_by_factor", factor=minus + text)
+    if abs(size - 1) <= epsilon(np.dtype("float32")):
+        return fact("off_by_rounded_number", factor=constant, dtype="float32")
     for number, before in ((size, ""), (1 / size, "1/")):
         whole = round(number)
         if math.isclose(number, whole, rel_tol=near) and number < _MOST_WHOLE and whole * (minus == "") != 1:

@@ -32,6 +32,7 @@ def test_a_wrong_sign() -> None:
         (math.pi, fact("off_by_factor", factor="pi")),
         (-1 / math.log(2), fact("off_by_factor", factor="-1/log(2)")),
         (11, fact("off_by_factor", factor="11")),
+        (1 + 2.0**-25, fact("off_by_rounded_number", factor=1 + 2.0**-25, dtype="float32")),
         (35, fact("off_by_count", factor="35", n=35, count=fact("elements_of", of_result=False))),
         (-1 / 5, fact("off_by_count", factor="-1/5", n=5, count=fact("size_of_axis", axis=0, of_result=False))),
     ],
