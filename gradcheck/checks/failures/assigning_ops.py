@@ -7,7 +7,7 @@ gradient before the op's pass: it must still be there afterwards.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, zip_longest
 
 import numpy as np
 
@@ -68,10 +68,15 @@ def _basic_first(failures: PointFailures, engine: Engine) -> Iterator[Applicatio
 
 
 def _on_numbers(op: Op, like: Application) -> Application:
+    """Return an elementwise op on two numbers; plain operands stay as they are.
+
+    A power of others' code is one with a plain exponent, which may be all that a class takes."""
     dtype = next((array.dtype for array in arrays(like.args, like.kwargs)), np.dtype(np.float64))
-    given = [np.array(numbers, dtype) for numbers in _NUMBERS[: len(op.rules)]]
-    rest = like.args[len(op.rules) :] if op is like.op else ()
-    return Application(op, (*given, *rest), {}, like.owner, outputs=((given[0].shape, dtype),))
+    count, own = len(op.rules), like.args if op is like.op else (None, 3.0) if op.name == "pow" else ()
+    pairs = zip_longest(own[:count], (np.array(numbers, dtype) for numbers in _NUMBERS[:count]))
+    given = [one if isinstance(one, (int, float)) else array for one, array in pairs]
+    rest = like.args[count:] if op is like.op else ()
+    return Application(op, (*given, *rest), {}, like.owner, outputs=((np.shape(_NUMBERS[0]), dtype),))
 
 
 def _outcomes(failures: PointFailures, engine: Engine, application: Application) -> tuple[bool, bool]:

@@ -55,6 +55,29 @@ def test_the_op_that_assigns_is_the_only_cause(kind: Any, text: str) -> None:
     assert shown.code is not None
 
 
+class AssignsPowers(figures.Value):
+    """A power of plain exponents alone, of which quotients are made."""
+
+    def __pow__(self, other: Any) -> Any:
+        assert isinstance(other, (int, float))
+        out = type(self)(self.data**other, (self,))
+
+        def step() -> None:
+            self.grad = other * self.data ** (other - 1) * out.grad
+
+        out.step = step
+        return out
+
+    def __truediv__(self, other: Any) -> Any:
+        return self * other**-1
+
+
+@pytest.mark.parametrize("graph", ["{c: a / b, y: c + b * a}", "{c: a ** 2, y: c * a + b}"])
+def test_a_power_that_assigns_is_named_alone_or_in_a_quotient(graph: str) -> None:
+    found = judged(AssignsPowers, f"inputs: {{a: 1.5, b: -2.0}}\ngraph: {graph}\nbackward: y\n")
+    assert {c.cause.origin["op"] for c in found.comparisons if c.cause} == {"pow"}
+
+
 def test_where_all_is_assigned_it_is_the_pass() -> None:
     sick: Any = type("Sick", (diseases.Overwrites, sound.Tensor), {})
     found = judged(sick, _CASES["numbers"])
