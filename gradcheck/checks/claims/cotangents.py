@@ -30,7 +30,8 @@ def _unlike_operands(application: Application, cotangents: Sequence[np.ndarray |
     is_kinked = application.op.elementwise and bool(application.op.kinks)
     operands = list(arrays(application.args, application.kwargs)) if is_kinked else []
     for one in cotangents:
-        yield -one if one is not None and any(_have_equal_signs(one, operand) for operand in operands) else one
+        turns = one is not None and any(_have_equal_signs(one, operand) for operand in operands)
+        yield np.asarray(-one) if turns and one is not None else one  # `-one` of a 0-d array is a NumPy scalar
 
 
 def _have_equal_signs(a: np.ndarray, b: np.ndarray) -> bool:

@@ -24,7 +24,11 @@ def test_cotangents_are_random_without_symmetry_and_the_same_each_time() -> None
 def test_signs_are_not_those_of_an_operand_with_a_kink() -> None:
     """A mask of the incoming gradient would pass for one of the operand."""
     graph = "{inputs: {x: [1.0, -2.0, 3.0]}, graph: {y: relu(x), z: tanh(x)}}"
+    scalar = point_of("{inputs: {x: 2.0}, graph: {y: relu(x)}}").applications
     for seed in range(40):
+        (number,) = operations_of(scalar, seed)[0].cotangents
+        assert type(number) is np.ndarray
+        assert number < 0
         kinked, smooth = (one.cotangents[0] for one in operations_of(point_of(graph).applications, seed))
         assert kinked is not None
         assert smooth is not None
