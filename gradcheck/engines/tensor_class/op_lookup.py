@@ -145,7 +145,8 @@ class OpLookup:
         elif array.shape == expected.shape:
             trial.right = _close(array, expected, op.name in AMBIGUOUS)
             trial.other_meaning = "" if trial.right else _matrix_product(op, values, array)
-            trial.fits = trial.right if form.kind == "object" else not form.passes_none(given, shape)
+            is_other = form.kind == "object" or (form.kind == "operator" and form.name != op.name)
+            trial.fits = trial.right if is_other else not form.passes_none(given, shape)
         else:
             trial.other_meaning = _other_meaning(op, values, array)
         return trial

@@ -300,6 +300,8 @@ def test_a_product_in_the_manner_of_numpys_matrices_is_a_matrix_product() -> Non
     assert form_of(engine, "matmul", X, X) == "operator mul"
     assert reason(engine, "mul", X, X) == "its mul is NumPy's dot, which differs where there are arrays"
     assert form_of(engine, "mul", X, 2.0) == "operator mul"
+    elementwise = adapt(type("Elementwise", (sound.Tensor,), {"__matmul__": None}), "mine")
+    assert reason(elementwise, "matmul", X, X).startswith("its matmul does not take these arguments: TypeError")
 
 
 @pytest.mark.parametrize("other", [[1.0, 2.0, 3.0], [[1.0], [2.0]]])
