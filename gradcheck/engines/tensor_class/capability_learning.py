@@ -66,6 +66,7 @@ class _Score:
 
 _WRITES = "an op writes its result into its operand"
 _WHOLE = "its sums are whole numbers"
+_JACOBIANS = "its gradients are Jacobians, of shape (3, 2) for a tensor of (2, 3)"
 _NOTHING = "no gradient is right, whatever is tried"
 #: The number of attempts with a class whose passes seem to go no further than one op: a random class may, at times.
 _LOOKS = 4
@@ -73,6 +74,8 @@ _LOOKS = 4
 
 def learn_capabilities(engine: BackwardEngine) -> Capabilities:
     """Return the class's capabilities; set the flag and passes of its `Api`."""
+    if _has_transposed_gradients(engine.api):
+        return replace(UNKNOWN, not_understood=_JACOBIANS)
     found = UNKNOWN
     for _ in range(_LOOKS if engine.api.backward_name else 0):
         found = _learn(engine)
@@ -83,6 +86,14 @@ def learn_capabilities(engine: BackwardEngine) -> Capabilities:
     if engine.api.backward_name and found.not_understood in ("", _WRITES, _WHOLE):
         return found  # its own method is what its author calls, also if it is wrong
     return _learn_with_other_passes(engine, found)
+
+
+def _has_transposed_gradients(api: Api) -> bool:
+    """Return whether a new tensor's gradient has its dimensions reversed."""
+    with suppress(GradcheckError, *USER_EXCEPTIONS):
+        found = None if api.is_scalar else api.gradient_array(api.make(np.ones((2, 3)), True))
+        return found is not None and found.shape == (3, 2)
+    return False
 
 
 def _learn_with_other_passes(engine: BackwardEngine, found: Capabilities) -> Capabilities:

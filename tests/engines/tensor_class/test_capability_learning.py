@@ -55,6 +55,16 @@ def test_a_pass_that_always_raises_teaches_nothing(variant: Callable[..., type])
     assert learned(variant(MUTE)).not_understood == "RuntimeError: never"
 
 
+def test_gradients_that_are_jacobians_are_no_torch_gradients() -> None:
+    class Transposing(sound.Tensor):
+        def __init__(self, data: Any, *rest: Any) -> None:
+            super().__init__(data, *rest)
+            self.grad = np.zeros(self.data.shape[::-1])
+
+    assert learned(Transposing).not_understood.startswith("its gradients are Jacobians")
+    assert not learned(sound.Tensor).not_understood
+
+
 class Doubles(sound.Tensor):
     """Every contribution counts twice, those to what an op makes on the way, too: a difference is off by 2 and by 4."""
 
