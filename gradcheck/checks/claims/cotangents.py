@@ -24,9 +24,9 @@ def operations_of(applications: Sequence[Application], seed: int) -> list[Operat
 
 
 def _unlike_operands(application: Application, cotangents: Sequence[np.ndarray | None]) -> Iterator[np.ndarray | None]:
-    """Yield the cotangents of an op with a kink; their signs are not an operand's.
+    """Yield cotangents whose signs are not an operand's, if there is a kink.
 
-    A mask of the wrong one of the two would be right."""
+    A mask by the wrong one of the two would be right."""
     is_kinked = application.op.elementwise and bool(application.op.kinks)
     operands = list(arrays(application.args, application.kwargs)) if is_kinked else []
     for one in cotangents:

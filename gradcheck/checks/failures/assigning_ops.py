@@ -68,9 +68,9 @@ def _basic_first(failures: PointFailures, engine: Engine) -> Iterator[Applicatio
 
 
 def _on_numbers(op: Op, like: Application) -> Application:
-    """Return an elementwise op on two numbers; plain operands stay as they are.
+    """Return an elementwise op on arrays of two numbers.
 
-    A power of others' code is one with a plain exponent, which may be all that a class takes."""
+    Plain operands stay plain. So is the exponent of a power inside of another op: many classes take no other."""
     dtype = next((array.dtype for array in arrays(like.args, like.kwargs)), np.dtype(np.float64))
     count, own = len(op.rules), like.args if op is like.op else (None, 3.0) if op.name == "pow" else ()
     pairs = zip_longest(own[:count], (np.array(numbers, dtype) for numbers in _NUMBERS[:count]))

@@ -47,7 +47,7 @@ def _codes(library: Library) -> dict[CodeType, str]:
 
 
 def _function_of(value: Any) -> Any:
-    """Return the function of a property or method; of a registered class, `forward`.
+    """Return the function of a property, a method or a registered class.
 
     `setattr(Tensor, "relu", partialmethod(ReLU.apply, ReLU))` makes all ops of one function."""
     if not isinstance(value, (partial, partialmethod)):
