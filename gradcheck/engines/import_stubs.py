@@ -106,7 +106,7 @@ def _numpy_names(module: types.ModuleType) -> Iterator[str]:
 
     The module itself is not asked: some of torch's raise at every unknown attribute."""
     try:
-        tree = ast.parse(Path(module.__file__ or "").read_bytes())
+        tree = ast.parse(Path(getattr(module, "__file__", None) or "").read_bytes())
     except (OSError, ValueError, SyntaxError):
         return
     for node in ast.walk(tree):
