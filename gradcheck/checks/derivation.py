@@ -34,7 +34,7 @@ from gradcheck.language.symbolic.simplify.bracket_removal import drop_brackets
 from gradcheck.language.symbolic.simplify.part_properties import PartProperties, Sample
 from gradcheck.language.symbolic.simplify.simplifier import Simplifier
 from gradcheck.language.symbolic.symbolic_gradients import MAX_NODES, definitions, derive_gradients
-from gradcheck.notebook_repr import NotebookRepr
+from gradcheck.printable_result import PrintableResult
 
 #: In graphs of at most this many entries, gradients are also derived in closed form.
 MAX_EXPANDED_ENTRIES = 32
@@ -57,7 +57,7 @@ class DerivedFormula:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation(NotebookRepr):
+class Explanation(PrintableResult):
     """The values of a case and its gradient formulas after pass `step`."""
 
     case: Case

@@ -20,11 +20,11 @@ from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.suggest import did_you_mean
 from gradcheck.language.trial_draws import with_trials
-from gradcheck.notebook_repr import NotebookRepr
+from gradcheck.printable_result import PrintableResult
 
 
 @dataclass(frozen=True, slots=True)
-class ExplainedDerivative(NotebookRepr):
+class ExplainedDerivative(PrintableResult):
     """A derivative as a formula; `proof` is its certificate, if it is proved."""
 
     case: Case

@@ -15,14 +15,13 @@ from gradcheck.facts import Fact
 from gradcheck.language.case import Case, Edit, TextSpan
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
-from gradcheck.notebook_repr import NotebookRepr
+from gradcheck.printable_result import PrintableResult
 
 Status = Literal["passed", "failed", "undecided", "unsupported", "not_differentiable"]
 CaseStatus = Literal["passed", "failed", "invalid", "crashed", "skipped", "xfailed", "xpassed", "unsupported"]
 #: The reference of a derivation's step that is compared with its own corrected form: no engine computes a step.
 MEANT = "meant"
-#: What a trial changes: it draws numbers and sizes, moves literals, varies incoming gradients, or looks for the other
-#: side of a branch.
+#: A trial draws numbers and sizes, moves literals, varies incoming gradients, or seeks the other side of a branch.
 TrialKind = Literal["drawn", "moved", "incoming", "branch"]
 #: The statuses of a case that make a run fail, the worst first.
 PROBLEM_STATUSES: tuple[CaseStatus, ...] = ("crashed", "invalid", "failed", "xpassed")
@@ -262,7 +261,7 @@ class Reproduction:
 
 
 @dataclass(frozen=True)
-class CaseResult(NotebookRepr):
+class CaseResult(PrintableResult):
     """The verdict on a case, or on a file without cases."""
 
     id: str
@@ -297,15 +296,12 @@ class CaseResult(NotebookRepr):
     @property
     def wrong_references(self) -> tuple[str, ...]:
         """References that are wrong in this case."""
-        return tuple(
-            dict.fromkeys(
-                str(c.verdict["reference"]) for c in self.comparisons if c.verdict and c.passes_by_wrong_reference
-            )
-        )
+        wrong = (c.verdict for c in self.comparisons if c.passes_by_wrong_reference)
+        return tuple(dict.fromkeys(str(verdict["reference"]) for verdict in wrong if verdict))
 
 
 @dataclass(frozen=True, slots=True)
-class RunResult(NotebookRepr):
+class RunResult(PrintableResult):
     """The results of a run, in the order of files and cases."""
 
     cases: tuple[CaseResult, ...]
@@ -317,13 +313,17 @@ class RunResult(NotebookRepr):
     @property
     def conventions(self) -> tuple[tuple[str, Fact], ...]:
         """Conventions of engines, each once, with the engine's name."""
-        listed = (one for case in self.cases for one in case.conventions)
-        return tuple(dict.fromkeys((engine, one) for engine, found in listed for one in found))
+        return tuple({(engine, one): 0 for case in self.cases for engine, found in case.conventions for one in found})
 
     @property
     def cached(self) -> int:
         """The number of results from the cache."""
         return sum(case.cached for case in self.cases)
+
+    @property
+    def failures(self) -> tuple[CaseResult, ...]:
+        """The results that fail the run."""
+        return tuple(case for case in self.cases if case.is_failing)
 
     def count(self, status: CaseStatus) -> int:
         """Return how many cases have this status."""

@@ -17,7 +17,7 @@ from gradcheck.checks.result import CaseResult, CaseStatus, Diagnosis, RunResult
 from gradcheck.checks.scheduling.run import Source, run
 from gradcheck.engines.base import Engine, conventions
 from gradcheck.facts import Fact, fact
-from gradcheck.notebook_repr import NotebookRepr
+from gradcheck.printable_result import PrintableResult
 
 ConformanceStatus = Literal["right", "wrong", "lacking"]
 #: The meaning of each case's status; skipped cases have none.
@@ -33,7 +33,7 @@ _FROM_BEST: tuple[ConformanceStatus, ...] = ("lacking", "right", "wrong")
 
 
 @dataclass(frozen=True, slots=True)
-class Conformance(NotebookRepr):
+class Conformance(PrintableResult):
     """All results for one engine.
 
     `ops` has the worst status of each op's calls. An op that is composed of wrong ones (`made_of`) is lacking, and so
