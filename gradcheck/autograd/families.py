@@ -180,3 +180,8 @@ FAMILIES: dict[str, str] = {
         slice_scatter
     """,
 }
+
+
+def named_families() -> dict[str, list[str]]:
+    """Return the names of each family's ops, by its name in words."""
+    return {family.rpartition(".")[2].replace("_", " "): names.split() for family, names in FAMILIES.items()}

@@ -27,7 +27,7 @@ def _names() -> list[str]:
 @options.format_option("text", "markdown", purpose="For reading here, or the whole table as a page.")
 @options.UNREAD_VERBOSE
 def ops(name: str | None, format: str) -> None:
-    """Show the op table, one op, or the ops whose names contain NAME."""
+    """Show the families of ops, one family, one op, or a part of names."""
     if format == "markdown":
         if name:
             raise UsageError("the page is of all ops", hint="leave out the name")
@@ -35,16 +35,20 @@ def ops(name: str | None, format: str) -> None:
 
         write_stdout(ops_page())
         return
-    from gradcheck.reports.commands.ops_text import op_details, op_table
+    from gradcheck.reports.commands.ops_text import op_details, op_families, op_table
 
     found = _find_ops(name) if name else None
     room = terminal_width() if is_terminal(sys.stdout) else None
-    lines = op_details(found[0]) if found and len(found) == 1 else op_table(room, found)
+    if found is None and room is not None:
+        lines = op_families(room)
+    else:
+        lines = op_details(found[0]) if found and len(found) == 1 else op_table(room, found)
     write_stdout("\n".join(lines) + "\n")
 
 
 def _find_ops(name: str) -> list[Op]:
-    """Return the op of a name such as `F.relu`, else ops that contain it."""
+    """Return an op such as `F.relu`, a family, or ops that contain it."""
+    from gradcheck.autograd.families import named_families
     from gradcheck.autograd.op import every_name, lookup
 
     short = name
@@ -54,7 +58,8 @@ def _find_ops(name: str) -> list[Op]:
     if found is not None:
         return [found]
     names = every_name()
-    alike = dict.fromkeys(lookup(known) for known in names if short.lower() in known.lower())
+    family = named_families().get(short.lower().replace("_", " ").replace("-", " "))
+    alike = dict.fromkeys(lookup(known) for known in family or names if family or short.lower() in known.lower())
     if not alike or len(short) < 2:
         hint = did_you_mean(short, names, "gradcheck ops lists them all")
         raise UsageError(f"there is no op '{name}'", hint=hint)

@@ -24,6 +24,12 @@ def test_ops_of_a_name_tells_all_about_it(gradcheck: Any) -> None:
         assert '  tanh = _smooth("tanh", ' in text
 
 
+def test_ops_of_a_family_lists_it(gradcheck: Any) -> None:
+    for name in ("matrix-products", "matrix_products"):
+        lines = gradcheck("ops", name).out.splitlines()
+        assert {"matmul", "mm", "bmm"} <= {line.split("(")[0] for line in lines[1:]}
+
+
 def test_schema_is_json_alone(gradcheck: Any) -> None:
     outcome = gradcheck("schema")
     assert json.loads(outcome.out)["$schema"] == "http://json-schema.org/draft-07/schema#"

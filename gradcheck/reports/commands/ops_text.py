@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import inspect
+import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import gradcheck.oracles.exact.prove  # noqa: F401 (it fills the table of actions)
+from gradcheck.autograd.families import FAMILIES, named_families
 from gradcheck.autograd.op import ALIASES, Op, whole_table
 from gradcheck.checks.op_oracles import OpOracles, op_oracles
 from gradcheck.oracles.exact.dual_numbers import EXACT_RULES
 from gradcheck.reports.number_formats import format_number
+from gradcheck.reports.safe_text import truncate
 
 
 def _rule(entry: Op) -> str:
@@ -69,6 +72,17 @@ def op_table(room: int | None, ops: Iterable[Op] | None = None) -> list[str]:
     if room is not None:
         widths = _fitting(widths, room)
     return ["  ".join(_cell(row[title], most, room) for title, most in widths.items()).rstrip() for row in rows]
+
+
+def op_families(room: int) -> list[str]:
+    """Return a line for each family of ops, and one for those of rare ones."""
+    families = named_families()
+    rare = [name for family, name in zip(FAMILIES, families, strict=True) if "." in family]
+    common = {name: " ".join(names) for name, names in families.items() if name not in rare}
+    width = max(map(len, common))
+    lines = [truncate(f"{name.ljust(width)}  {names}", room) for name, names in common.items()]
+    lines += ["", *textwrap.wrap(f"used by few: {', '.join(rare)}", room, subsequent_indent="  ")]
+    return [*lines, "", "gradcheck ops FAMILY lists its ops, gradcheck ops NAME tells all about one"]
 
 
 def _fitting(widths: dict[str, int], room: int) -> dict[str, int]:

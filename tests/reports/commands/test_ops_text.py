@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gradcheck.autograd.families import named_families
 from gradcheck.autograd.op import TABLE
-from gradcheck.reports.commands.ops_text import op_details, op_table, ops_page
+from gradcheck.reports.commands.ops_text import op_details, op_families, op_table, ops_page
 from tests.paths import DOCS
 
 
@@ -21,6 +22,14 @@ def test_columns_go_where_there_is_no_room_the_doc_last() -> None:
     assert {"SIGNATURE", "DOC"} <= set(narrow)
     assert "DOMAIN" not in narrow
     assert set(narrow) < set(wide)
+
+
+def test_the_families_fit_on_a_screen() -> None:
+    lines = op_families(100)
+    assert len(lines) <= 42
+    assert all(len(line) <= 100 for line in lines)
+    words = " ".join(" ".join(lines).split())
+    assert all(name in words for name in named_families())
 
 
 def test_a_pipe_gets_everything_uncut() -> None:
