@@ -33,6 +33,8 @@ from gradcheck.language.problem import Problem
 
 #: Runs the stages of a case, and explains what failed.
 Examine = Callable[[Case, Options, Engines], Context]
+#: Notes on the contraction that say nothing of the derivative.
+_OF_A_GRADIENT = ("gradient_is_zero", "incoming_is_one")
 #: Diagnoses of a contraction that hold for the derivative too.
 _OF_ANY_CONTRACTION = ("sign", "factor", "conjugate", "no_centring", "dtype", "these_numbers_only")
 
@@ -198,7 +200,8 @@ class _DerivedRun:
         if c.certificate is not None and self.why_unsure is not None:
             c = replace(c, certificate=None).with_notes(self.why_unsure)
         added = self.derived.case.graph.keys() - self.context.case.graph.keys()
-        c = replace(c, cause=None, part=None, diagnoses=tuple(_of_derivative(c.diagnoses, added)))
+        notes = tuple(note for note in c.notes if note.kind not in _OF_A_GRADIENT)
+        c = replace(c, cause=None, part=None, notes=notes, diagnoses=tuple(_of_derivative(c.diagnoses, added)))
         if c.trial is None or c.mask is None:
             return c
         try:

@@ -231,3 +231,10 @@ def test_those_of_softplus_are_what_torch_documents() -> None:
     )
     assert found.status == "passed"
     assert all(c.certificate for c in stated(found))
+
+
+def test_a_derivative_of_0_has_no_note_on_incoming_gradients() -> None:
+    graph = "\n    inputs: {x: 'randn(3)'}\n    graph: {y: x - x}"
+    (c,) = stated(with_claims("jacobians", "y", "x", ["zeros(3, 3)"], graph))
+    assert c.status == "passed"
+    assert not {note.kind for note in c.notes} & {"gradient_is_zero", "incoming_is_one"}
