@@ -1,14 +1,13 @@
 """Parameters that a layer by hand keeps, and their gradients.
 
 Courses write `self.W` and `self.dW`, `self.params["W"]` and `self.grads["W"]`, lists of both, or objects with a value
-and a gradient, such as `self.W.grad`. They are arrays or tensors. Sublayers are searched, too.
+and a gradient, such as `self.W.grad` or `self.W["grad"]`. They are arrays or tensors. Sublayers are searched, too.
 """
 
 from __future__ import annotations
 
 import ast
 import dis
-import functools
 import inspect
 import re
 import textwrap
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from gradcheck.engines.implementation.layer_owner import owner_of
 from gradcheck.engines.implementation.pair_tensors import as_array
 from gradcheck.engines.torch import tensor_of
 
@@ -125,12 +125,14 @@ class LayerParameters:
             if isinstance(known, torch.Tensor) and known.is_floating_point():
                 known.data = known.data.to(torch.get_default_dtype())
 
-    def add(self, array: Any, value: Slot, gradients: tuple[Slot, ...]) -> None:
-        """Add a parameter; an array that is there already has further gradients."""
+    def add(self, array: Any, value: Slot, gradients: tuple[Slot, ...], path: tuple[Any, ...]) -> None:
+        """Add a parameter; an array that is there already has further gradients.
+
+        `path` leads to it, or to the object that has both."""
         self.are_tensors |= isinstance(array, torch.Tensor)
         _, name = self._known.get(id(array), (None, ""))
         if not name:
-            name = next(one for one in _labels(value.path) if one not in self.found and one not in self.unchecked)
+            name = next(one for one in _labels(path) if one not in self.found and one not in self.unchecked)
             self._known[id(array)] = (array, name)
         known = self.found.get(name)
         if gradients:
@@ -197,20 +199,6 @@ def arrays_of_object(function: Callable[..., Any]) -> tuple[str, ...]:
     )
 
 
-def owner_of(function: Callable[..., Any]) -> Any:
-    """Return the object of a method, also in a partial, or of a call."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    return getattr(function, "__self__", None if inspect.isroutine(function) else function)
-
-
-def method_of(owner: Any, method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the same method, or partial of one, of another object."""
-    if isinstance(method, functools.partial):
-        return functools.partial(method_of(owner, method.func), *method.args, **method.keywords)
-    return getattr(owner, getattr(method, "__name__", "__call__"))  # type: ignore[no-any-return]
-
-
 def gradient_names(name: str, known: set[str]) -> list[str]:
     """Return those of the known names that a gradient of `name` may have."""
     plain = _plain(name)
@@ -243,12 +231,12 @@ def _search(owner: Any, path: tuple[Any, ...], found: LayerParameters, seen: dic
                 slots = [Slot((*path, *slot)) for slot in beside]
                 if isinstance(one, torch.Tensor):
                     slots += [Slot((*step, n)) for n in _GRADIENTS if n in written or getattr(one, n, None) is not None]
-                found.add(one, Slot(step), tuple(slots))
+                found.add(one, Slot(step), tuple(slots), step)
             elif _is_layer(one) or isinstance(one, torch.nn.Module):
                 _search(one, step, found, seen)
             elif own_names is not None:
-                array, others = own_names
-                found.add(getattr(one, array), Slot((*step, array)), tuple(Slot((*step, other)) for other in others))
+                value_slot, *slots = (Slot((*step, own_name)) for own_name in own_names)
+                found.add(Slot(tuple(own_names[:1])).of(one), value_slot, tuple(slots), step)
 
 
 def _written_to_others(owner: Any) -> set[str]:
@@ -263,8 +251,6 @@ def _labels(path: tuple[Any, ...]) -> Iterator[str]:
     pairs = [pair for pair in pairwise(("", *path)) if pair[1] not in _OF_MODULES]
     path = tuple(step[0] if before in _OF_MODULES else step for before, step in pairs)
     steps = [step[0] if isinstance(step, tuple) else step for step in path]
-    if isinstance(path[-1], str) and path[-1] in _VALUES and len(path) > 1:
-        steps.pop()
     named = [re.sub(r"\W", "_", str(step)) for step in steps]
     is_key = isinstance(steps[-1], str) and len(steps) > 1 and isinstance(path[len(steps) - 1], tuple)
     plain = "_".join([*named[:-2], named[-1]] if is_key else named)
@@ -286,19 +272,20 @@ def _gradient_slots(key: Any, names: set[str], containers: list[str]) -> Iterato
 
 def _items(value: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """Yield a value, or those in a dict or list, with their keys."""
-    if isinstance(value, (Mapping, list, tuple)):
+    if isinstance(value, (Mapping, list, tuple)) and _value_and_gradients(value) is None:
         pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
         yield from (((((key,),), one)) for key, one in pairs)
     else:
         yield (), value
 
 
-def _value_and_gradients(one: Any) -> tuple[str, list[str]] | None:
-    """Return the attributes of a value and of its gradients, if there are."""
-    own = vars(one) if hasattr(one, "__dict__") and not isinstance(one, type) else {}
-    value = next((name for name in own if name in _VALUES and _is_parameter(own[name])), None)
-    gradients = [name for name in own if name in _GRADIENTS and name != value]
-    return None if value is None or not gradients else (value, gradients)
+def _value_and_gradients(one: Any) -> list[Any] | None:
+    """Return the steps to a value and its gradients: attributes, or keys."""
+    is_mapping = isinstance(one, Mapping)
+    own = one if is_mapping else vars(one) if hasattr(one, "__dict__") and not isinstance(one, type) else {}
+    value = next((name for name in _VALUES if _is_parameter(own.get(name))), None)
+    gradients = [name for name in own if name in (_GRADIENTS[:2] if is_mapping else _GRADIENTS) and name != value]
+    return None if value is None or not gradients else [(n,) if is_mapping else n for n in (value, *gradients)]
 
 
 def _is_parameter(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import functools
 import inspect
@@ -43,14 +44,14 @@ def constants_in(function: Any) -> Iterator[float]:
     """Yield the numbers in the code of a function, and of those it mentions."""
     for one in mentioned(function):
         is_read = one is function or not _is_known(one)
-        numbers = [c for code in _nested_codes(_attribute(one, "__code__")) for c in code.co_consts if is_read]
+        numbers = [c for code in nested_codes(_attribute(one, "__code__")) for c in code.co_consts if is_read]
         yield from (float(number) for number in (*numbers, one) if _is_number(number))
 
 
 def _libraries(found: Any) -> Iterator[str]:
     for one in mentioned(found):
         yield from filter(None, map(_library, _modules(one)))
-        for code in _nested_codes(_attribute(one, "__code__")):
+        for code in nested_codes(_attribute(one, "__code__")):
             if any(map(_library, code.co_names)):
                 imports = (i.argval for i in dis.get_instructions(code) if i.opname == "IMPORT_NAME")
                 yield from filter(None, map(_library, imports))
@@ -85,10 +86,9 @@ def _parts(one: Any) -> Iterator[Any]:
             yield from _attributes(one, {"__call__", "forward", "fn"})  # Triton's kernels have `fn`
         return
     yield from (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-    names = {name for code in _nested_codes(function.__code__) for name in code.co_names}
-    cells = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
-    values = [function.__globals__[name] for name in _global_names(function.__code__) if name in function.__globals__]
-    found = [*values, *cells, *([] if owner is None else [owner])]
+    names = {name for code in nested_codes(function.__code__) for name in code.co_names}
+    values = [function.__globals__[name] for name in global_names(function.__code__) if name in function.__globals__]
+    found = [*values, *filled_cells(function).values(), *([] if owner is None else [owner])]
     found += [part for value in found for part in _held(value)]
     yield from found
     for value in found:
@@ -97,9 +97,9 @@ def _parts(one: Any) -> Iterator[Any]:
 
 
 @functools.cache
-def _global_names(code: types.CodeType) -> tuple[str, ...]:
+def global_names(code: types.CodeType) -> tuple[str, ...]:
     """Return the globals that code reads; attributes may have the same names."""
-    read = (i for one in _nested_codes(code) for i in dis.get_instructions(one))
+    read = (i for one in nested_codes(code) for i in dis.get_instructions(one))
     return tuple(dict.fromkeys(i.argval for i in read if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")))
 
 
@@ -133,20 +133,21 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _is_filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018 - raises if the variable is not set
-    except ValueError:
-        return False
-    return True
+def filled_cells(function: types.FunctionType) -> dict[int, Any]:
+    """Return the variables of a closure that are set, by their cells' ids."""
+    found = {}
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):
+            found[id(cell)] = cell.cell_contents
+    return found
 
 
-def _nested_codes(code: Any) -> Iterator[types.CodeType]:
+def nested_codes(code: Any) -> Iterator[types.CodeType]:
     """Yield a code object and those of the functions defined in it."""
     if isinstance(code, types.CodeType):
         yield code
         for constant in code.co_consts:
-            yield from _nested_codes(constant)
+            yield from nested_codes(constant)
 
 
 def _modules(value: Any) -> Iterator[str]:

@@ -18,13 +18,12 @@ from gradcheck.engines.implementation.binding import parameters_of
 from gradcheck.engines.implementation.call_arguments import Operand, operands_in, parts_of, put_together
 from gradcheck.engines.implementation.code_error import CodeError
 from gradcheck.engines.implementation.foreign_function import PullbackFunction, insert_at
+from gradcheck.engines.implementation.layer_owner import method_of, shared_owner
 from gradcheck.engines.implementation.layer_parameters import (
     LayerParameter,
     LayerParameters,
     gradient_names,
     layer_parameters,
-    method_of,
-    owner_of,
     returned_names,
 )
 from gradcheck.engines.implementation.pair_tensors import PairCalls, as_array, copy_of
@@ -43,7 +42,7 @@ _INPUT_GRADIENTS = ("dinputs", "dinput", "input_grad", "grad_input", "gradInput"
 class NumpyPair:
     """A forward, with `backward(incoming, cache)` or `(incoming, *inputs)`.
 
-    owner       the object of which both are methods, such as a layer; each call has a copy of it
+    owner       the object of which both are or call methods, such as a layer; each call has a copy of it
     parameters  those that the owner keeps; `bound` are the names of those that stand behind the other arguments
     structures  nested arguments, with an `Operand` for each array in them, if there are some"""
 
@@ -52,8 +51,7 @@ class NumpyPair:
         self.forward, self.backward, self._several = forward, backward, several
         self.bound: tuple[str, ...] = ()
         self.structures: Sequence[Any] = ()
-        own = owner_of(backward)
-        self.owner = own if own is not backward and own is owner_of(forward) and not isinstance(own, type) else None
+        self.owner = shared_owner(forward, backward)
         self.parameters = LayerParameters() if self.owner is None else layer_parameters(self.owner)
         self.calls = PairCalls(forward, backward, self.parameters.are_tensors)
         if self.parameters.unchecked:
@@ -127,7 +125,7 @@ class NumpyPair:
             return self
         owner = copy_of(self.owner)
         copied = copy.copy(self)
-        copied.forward, copied.backward = (method_of(owner, one) for one in (self.forward, self.backward))
+        copied.forward, copied.backward = (method_of(owner, one, self.owner) for one in (self.forward, self.backward))
         copied.owner = owner
         return copied
 

@@ -87,6 +87,23 @@ class OfParameters(Affine):
         return dout @ self.W.value.T
 
 
+class OfDicts(Affine):
+    """One whose parameters are dicts of a value and its gradient."""
+
+    def __init__(self) -> None:
+        self.w = {"val": RANDOM.standard_normal((3, 4)), "grad": 0}
+        self.params = {"b": {"data": np.zeros(4), "grad": np.zeros(4)}}
+
+    def forward(self, x: Any) -> Any:
+        self.x = x
+        return x @ self.w["val"] + self.params["b"]["data"]
+
+    def backward(self, dout: Any) -> Any:
+        self.w["grad"] = self.factor * self.x.T @ dout
+        self.params["b"]["grad"] += dout.sum(0)
+        return dout @ self.w["val"].T, self.w["grad"], self.params["b"]["grad"]
+
+
 class StoresAll(Affine):
     """One that returns nothing: all is in attributes."""
 

@@ -25,6 +25,7 @@ from tests.engines.implementation import layers
         (layers.InDicts, ["W", "b"]),
         (layers.InLists, ["params_0"]),
         (layers.OfParameters, ["W"]),
+        (layers.OfDicts, ["w", "b"]),
     ],
 )
 def test_parameters_have_a_place_for_their_gradients(kind: type, names: list[str]) -> None:
