@@ -22,6 +22,7 @@ from gradcheck.engines.define_by_run import DefineByRun, last_backward_step
 from gradcheck.engines.double_precision import double_precision_problem
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
+from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import random_directions, stream
 
@@ -37,13 +38,15 @@ if TYPE_CHECKING:
 def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]:
     """Check second order, unless at a kink or with rounding code.
 
-    It is claimed for no code whose backward records nothing. Without a specification, it is claimed for the gradients
-    that the backward records, and held to differences of the first order."""
+    It is claimed for no code whose backward records nothing, and by no specification with `detach`, which states the
+    first order by convention. Without a specification, it is claimed for the gradients that the backward records, and
+    held to differences of the first order."""
     from gradcheck.engines.implementation.saved_tensors import recorded_gradients  # which imports torch
 
     own = [c for c in context.found if c.trial is None]
     is_clear = not any(c.status == "not_differentiable" or c.has_note("own_rounding") for c in own)
-    if not engine.code.is_torch or not is_clear:
+    has_detach = any("detach" in ops_in(claim.expr) for claim in context.case.graph.values())
+    if not engine.code.is_torch or not is_clear or has_detach:
         return []
     first = context.points.own.problem
     problem = second_order_problem(context.case, first)

@@ -79,3 +79,24 @@ def test_no_second_order_is_claimed_of_a_backward_that_records_nothing(spec: str
     assert any(c.has_note("gradients_unrecorded") for one in found.cases for c in one.comparisons)
     with pytest.raises(AssertionError, match="off by the constant factor 2"):
         check_function(_InsideTwice.apply, x=(4,), spec=spec)
+
+
+class _Quantized(torch.autograd.Function):
+    """Rounds to a step size that is learned; its gradient is a convention."""
+
+    @staticmethod
+    def forward(ctx: Any, w: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(w, step)
+        return (w / step).round() * step
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        w, step = ctx.saved_tensors
+        return g, (g * ((w / step).round() - w / step)).sum().reshape(1)
+
+
+def test_a_specification_with_detach_claims_first_order_alone() -> None:
+    spec = "(w / step + detach(round(w / step) - w / step)) * step"
+    check_function(_Quantized.apply, w=(4, 3), step="uniform(0.2, 0.6, [1])", spec=spec)
+    with pytest.raises(AssertionError, match="gradient of step"):
+        check_function(lambda w, step: _Quantized.apply(w, step.detach()), w=(4, 3), step=(1,), spec=spec)
