@@ -41,7 +41,7 @@ def findings(case: CaseResult) -> list[Finding]:
     """Return failed and undecided comparisons, grouped by subject.
 
     Values come in the order of the graph, gradients in reverse, as a backward pass flows. Causes come before other
-    gradients, and take their consequences with them.
+    gradients, and take their consequences with them. Of code, gradients whose mistake is known come first.
     """
     unsettled = [c for c in case.comparisons if c.is_failing and not (case.errors and _is_case_error(c))]
     origins = {(c.engine, c.cause.origin) for c in case.comparisons if c.cause and c.is_failing}
@@ -55,13 +55,14 @@ def findings(case: CaseResult) -> list[Finding]:
             groups.setdefault(_group_key(c), []).append(c)
     positions = {key: index for index, key in enumerate(groups)}
 
-    def place(key: tuple[object, ...]) -> tuple[int, bool, int, int]:
+    def place(key: tuple[object, ...]) -> tuple[int, bool, int, bool, int]:
         lead = groups[key][0]
         kind = lead.what.subject
         caused = kind.rank >= ClaimKind.NODE.rank and any(c.cause for c in groups[key])
         rank = ClaimKind.NODE.rank if caused else kind.rank
         position = -positions[key] if kind is ClaimKind.GRADIENT else positions[key]
-        return rank, not caused, lead.step, position
+        is_unknown = lead.code is not None and not any(one.confidence for c in groups[key] for one in c.diagnoses)
+        return rank, not caused, lead.step, is_unknown, position
 
     return [_make_finding(groups[key], behind) for key in sorted(groups, key=place)]
 

@@ -82,7 +82,8 @@ def diagnose_stated_gradients(failures: PointFailures) -> None:
         states = failures.point.want.states
         right = states[compared.step].gradients if compared.step < len(states) else {}
         others = {name: g for name, g in right.items() if g is not None and name != compared.tensor}
-        evidence = Evidence(compared.want_array, compared.got_array, others=others, rounding_rtol=compared.rtol or 0.0)
+        rtol = compared.rtol or 0.0
+        evidence = Evidence(compared.want_array, compared.got_array, others=others, rounding_rtol=rtol, is_stated=True)
         diagnoses = diagnose([evidence])
         if diagnoses[0].kind != "unknown":
             for place in places:

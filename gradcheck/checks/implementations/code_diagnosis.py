@@ -14,16 +14,18 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.correction.computed_formula import ComputedFormulas, EvidenceAtPoints
+from gradcheck.checks.failures.diagnosis.catalogue import matches
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.gather_evidence import with_graph
 from gradcheck.checks.failures.point_failures import diagnose
 from gradcheck.checks.failures.size_factor import express_in_sizes, ratio_of
 from gradcheck.checks.implementations.code_changes import changed_in_place, is_change
 from gradcheck.checks.implementations.complex_convention import conjugated_rule
+from gradcheck.checks.implementations.differences_engine import DifferencesEngine
 from gradcheck.checks.implementations.divisor_mistakes import divisor_mistakes
-from gradcheck.checks.implementations.gradient_relations import find_relations
+from gradcheck.checks.implementations.gradient_relations import find_relations, whole_to_each_of_equals
 from gradcheck.checks.implementations.look_alikes import look_alikes
-from gradcheck.checks.implementations.loop_mistakes import loop_mistakes
+from gradcheck.checks.implementations.loop_mistakes import ignored_incoming, loop_mistakes
 from gradcheck.checks.implementations.op_mistakes import find_op_mistakes
 from gradcheck.checks.implementations.returned_shapes import summed_again, summed_note
 from gradcheck.checks.implementations.second_order import exceeds_rounding
@@ -41,6 +43,12 @@ if TYPE_CHECKING:
 
 #: How many gradients are diagnosed, at how many points each.
 _MOST, _POINTS = 4, 3
+#: The fewest elements whose relation at one point is no chance.
+_FEWEST = 4
+#: The number of points at and beside ties.
+_BESIDE_TIES = 8
+#: How many times the error of differences counts, as rows of it are summed.
+_BARS = 16.0
 #: The number of further points with other sizes.
 _SIZES = 2
 _EXPLAINED = (ClaimKind.GRADIENT, ClaimKind.VALUE)
@@ -81,6 +89,9 @@ def _diagnose(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, num
         context.found[number] = replace(context.found[number], diagnoses=() if is_change(c) else changed)
         return
     found = summed_again(engine, seen) or diagnose(evidence for _, evidence in seen)
+    are_given = all(value.expr is None for value in context.case.inputs.values())
+    if found[0].kind == "unknown" and are_given and seen and seen[0][1].want.size >= _FEWEST:
+        found = diagnose([seen[0][1]])  # given arrays may be symmetric, or orthogonal, and are not when they move
     if any(one.kind in ("factor", "mean_for_sum") for one in found):
         everywhere = [*seen, *_evidence_at_other_sizes(context, engine, c)]
         ratios = [ratio_of(e.got_or_zeros, e.want, point.problem.sizes) for point, e in everywhere]
@@ -88,6 +99,8 @@ def _diagnose(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, num
     if found[0].kind == "unknown" or found[0].message.kind == "off_by_factor":
         found = divisor_mistakes(seen) or found
     found = _without_smooth_rounding(engine, c, seen, found)
+    if found[0].kind == "unknown" and c.what is ClaimKind.GRADIENT:
+        found = _whole_at_ties(context, engine, c, seen) or ignored_incoming(c.tensor, seen) or found
     is_unsure = found[0].kind == "unknown" or (found[0].kind == "dtype" and found[0].confidence == "possible")
     if is_unsure and len(context.case.steps) == 1:
         found = _diagnose_precision(engine, seen) or _find_mistakes(formulas, engine, c, seen) or found
@@ -147,6 +160,23 @@ def _is_within(evidence: Evidence, rtol: float) -> bool:
     return bool(off <= rtol * size)
 
 
+def _whole_at_ties(
+    context: Context, engine: CodeEngine, c: Comparison, seen: EvidenceAtPoints
+) -> tuple[Diagnosis, ...]:
+    """Return whether code that is right nearby is wrong where numbers tie."""
+    own = context.points.at(c.trial)
+    array = own.problem.inputs.get(c.tensor)
+    if array is None or np.unique(array).size == array.size:
+        return ()
+    if not all(matches(evidence.want, evidence) for point, evidence in seen if point is not own):
+        return ()
+    points = [own, *(context.points.nearby_point(own, number) for number in range(1, _BESIDE_TIES))]
+    states = [point.evaluation(engine).states for point in points]
+    found = [one[c.step].gradients.get(c.tensor) for one in states if len(one) > c.step]
+    gradients = [one for one in found if one is not None and one.shape == array.shape]
+    return whole_to_each_of_equals(gradients[0], np.stack(gradients[1:])) if len(gradients) == len(points) else ()
+
+
 def _diagnose_nonlinearity(engine: CodeEngine, c: Comparison, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
     """Return whether the gradient is not linear in the incoming one."""
     for point, evidence in seen:
@@ -203,5 +233,8 @@ def _evidence_at(point: Point, engine: CodeEngine, c: Comparison) -> Evidence | 
     alike = [n for n in right if n != c.tensor and (n not in inputs or inputs[n].shape in shapes)]
     others = {name: g for name in alike if (g := right[name]) is not None}
     seeds = {root: others.pop(root) for root in point.problem.seeds[c.step] if root in others}
-    evidence = Evidence(got_array, judge, others=others, seeds=seeds)
-    return with_graph(evidence, c.tensor, point)
+    reference, evidence = point.engines.reference, Evidence(got_array, judge, others=others, seeds=seeds)
+    if isinstance(reference, DifferencesEngine):
+        return replace(evidence, rounding_rtol=_BARS * reference.error)
+    is_placeholder = isinstance(reference, type(engine))  # the graph only stands for the code's forward
+    return evidence if is_placeholder else with_graph(evidence, c.tensor, point)

@@ -27,6 +27,8 @@ _FEWEST = 4
 _SHIFTS, _DIGITS = (-2, -1, 0, 1, 2), 5
 #: The longest axis that is compared slice by slice.
 _LONGEST = 32
+#: How far gradients move between numbers that tie and scaled ones, as the incoming gradient does.
+_NEARBY = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,19 @@ def find_relations(name: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
             yield Relation("factor_of_tensor", key, fact("comes_with_factor", factor=factor))
 
     return relation_at_all_points(seen, at)
+
+
+def whole_to_each_of_equals(got: np.ndarray, beside: np.ndarray) -> tuple[Diagnosis, ...]:
+    """Return whether equal numbers each get a gradient that they share.
+
+    got     the gradient where numbers tie
+    beside  the same code's gradients nearby, where they do not, stacked"""
+    is_same = np.abs(wide(beside) - wide(got)) <= _NEARBY * np.abs(wide(got))
+    is_nothing = np.abs(wide(beside)) <= 1e-9 * float(np.max(np.abs(got), initial=0.0))
+    chosen = ~is_same.all(0)  # among equal numbers, by some moves alone
+    if not (chosen & is_same.any(0)).any() or not ((is_same | is_nothing).all(0) & (got != 0))[chosen].all():
+        return ()
+    return (Diagnosis("branch", fact("whole_to_each_of_equals"), "confirmed"),)
 
 
 def _close(one: np.ndarray, other: np.ndarray, evidence: Evidence) -> np.ndarray:

@@ -43,6 +43,20 @@ def loop_mistakes(name: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
     return relation_at_all_points(seen, at)
 
 
+def ignored_incoming(name: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
+    """Return the result whose incoming gradient the code ignores."""
+
+    def at(point: Point, evidence: Evidence, keys: frozenset[Hashable] | None) -> Iterator[Relation]:
+        (seeds,) = point.problem.seeds
+        for root, seed in seeds.items():
+            if seed is not None and len(seeds) > 1:
+                without = replace(point.problem, seeds=({**seeds, root: np.zeros_like(seed)},))
+                if matches(_gradient(name, point, without), evidence):
+                    yield Relation("use_dropped", root, fact("incoming_of_one_ignored", tensor=root))
+
+    return relation_at_all_points(seen, at)
+
+
 def _slice_relations(parts: list[np.ndarray | None], key: tuple[str, int], evidence: Evidence) -> Iterator[Relation]:
     found = [one for one in parts if one is not None]
     if len(found) != len(parts) or not found:

@@ -126,6 +126,8 @@ add_phrases(
         "numbers_elsewhere": "the right numbers at other places",
         "moved_along": lambda found: "moved along the last dims by " + " and ".join(map(str, found["by"])),
         "cut_out_of": "the right gradient stands in a larger one, at its {where}: it is not cut out",
+        "whole_to_each_of_equals": "each of several equal numbers gets the whole gradient, and together they may "
+        "get it once: choose one, or divide by how many there are",
         "nothing_in_a_part": "right in a part, and zero in the rest",
         "not_stopped_in_a_part": "right in a part, and in the rest, where it is zero, something arrives",
         "on_the_other_side": "a mask the other way round: zero where something belongs, something where zero does",
@@ -134,6 +136,7 @@ add_phrases(
         "comes_with_factor": "off by a factor that is no constant: {factor}",
         "slices_overwritten": "the contributions of the slices of {tensor} along dim {dim} replace each other",
         "slices_left_out": "the slices {places:ranges} of {tensor} along dim {dim} are left out",
+        "incoming_of_one_ignored": "the incoming gradient of {tensor} is ignored",
         "slice_left_out": "the {which} slice of {tensor} along dim {dim} is left out",
         "slice_alone": "the {which} slice of {tensor} along dim {dim} alone is counted",
         "computed_with": "computed with {tensor}",

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from gradcheck.checks.scheduling.run import run
+from gradcheck.testing import check_function
 from tests.engines.implementation import functions
 from tests.engines.implementation.build import AFFINE, TANH, with_code
 
@@ -123,3 +125,56 @@ def test_a_reshape_in_place_of_a_transpose_is_named() -> None:
     (found,) = run(with_code(case, (lambda x, w: (x @ w, (x, w)), backward)), allow_code=True, trials=0).cases
     messages = [d.message for c in found.comparisons for d in c.diagnoses]
     assert [(one.kind, one["position"]) for one in messages] == [("tensor_reshaped", 1)]
+
+
+def _largest_of_windows(x: Any) -> Any:
+    windows = x.reshape(x.shape[0], -1, 2)
+    return windows.max(2), x
+
+
+def _each_of_the_largest(g: Any, x: Any) -> Any:
+    windows = x.reshape(x.shape[0], -1, 2)
+    return ((windows == windows.max(2, keepdims=True)) * g[:, :, None]).reshape(x.shape)
+
+
+def _wrong(*arguments: Any, **inputs: Any) -> str:
+    with pytest.raises(AssertionError) as failed:
+        check_function(*arguments, **inputs)
+    return " ".join(str(failed.value).split())
+
+
+def test_the_whole_gradient_to_each_of_equal_numbers_is_named() -> None:
+    why = "each of several equal numbers gets the whole gradient"
+    assert why in _wrong(_largest_of_windows, _each_of_the_largest, x=(4, 6))
+
+
+class _Squared(torch.autograd.Function):
+    """A matrix product whose gradient is transposed where the matrix is symmetric."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return torch.from_numpy(x.numpy(force=True) @ x.numpy(force=True))
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, g: torch.Tensor) -> torch.Tensor:
+        (x,) = ctx.saved_tensors
+        return (g @ x + x @ g).mT
+
+
+def test_given_arrays_are_diagnosed_where_they_are() -> None:
+    x = torch.randn(4, 4, dtype=torch.float64)
+    x = (x + x.mT).requires_grad_()
+    assert "it is the transpose of what is right" in _wrong(_Squared.apply, x=x)
+
+
+def _two(x: Any) -> Any:
+    first, second = np.zeros_like(x), np.zeros_like(x)
+    first[:], second[:] = np.sin(x), x**2  # torch does not follow it
+    return first, second, x
+
+
+def test_code_with_several_results_is_diagnosed() -> None:
+    why = _wrong(_two, lambda dy, dz, x: -(dy * np.cos(x) + 2 * dz * x), x=(3, 4))
+    assert "the sign is wrong" in why

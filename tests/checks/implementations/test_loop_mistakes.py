@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.scheduling.run import run
+from gradcheck.testing import check_function
 from tests.engines.implementation.build import with_code
 
 CASE = 'dims: {n: 2, l: 7}\ninputs: {x: "randn(n, 1, l)", w: "randn(1, 1, 3)"}\ngraph: {y: "F.conv1d(x, w)"}'
@@ -46,3 +47,21 @@ def test_they_are_named(how: dict[str, Any], tensor: str, kind: str) -> None:
     assert right.status == "passed"
     (found,) = run(with_code(CASE, (forward, lambda g, c: gradients(g, c, **how))), allow_code=True).cases
     assert kind in {d.kind for c in found.comparisons if c.tensor == tensor for d in c.diagnoses}
+
+
+def _cell(x: Any, h: Any) -> Any:
+    first, second = np.zeros_like(x), np.zeros_like(x)
+    first[:], second[:] = np.tanh(x + h), x * h * h  # torch does not follow it: differences decide
+    return first, second, (x, h)
+
+
+def _cell_backward(dy: Any, dz: Any, cache: Any) -> Any:
+    x, h = cache
+    inner = dy * (1 - np.tanh(x + h) ** 2)
+    return inner, inner + 2 * dz * x * h
+
+
+def test_an_incoming_gradient_that_is_ignored_is_named_before_other_failures() -> None:
+    with pytest.raises(AssertionError) as failed:
+        check_function(_cell, _cell_backward, x=(3, 4), h=(3, 4))
+    assert "the incoming gradient of y[1] is ignored" in str(failed.value)

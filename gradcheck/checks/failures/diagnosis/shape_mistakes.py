@@ -114,7 +114,7 @@ def unreduced(e: Evidence) -> Iterator[Guess]:
 def unreduced_anywhere(e: Evidence) -> Iterator[Guess]:
     """The gradient summed to the right shape is right."""
     is_elementwise = e.rule is not None and e.rule.application.op.elementwise  # these are looked at above
-    if is_elementwise or e.rounding_rtol or e.got is None or e.got.shape == e.want.shape:
+    if is_elementwise or (e.is_stated and e.rounding_rtol) or e.got is None or e.got.shape == e.want.shape:
         return  # of numbers that a person has written down, nothing was to be undone
     try:
         whole = np.broadcast_shapes(e.got.shape, e.want.shape)
