@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.dtypes import wide
+from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.correction.computed_formula import ComputedFormulas, EvidenceAtPoints
@@ -37,6 +37,7 @@ from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.errors import Place
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
+from gradcheck.language.random_streams import stream
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
@@ -45,8 +46,8 @@ if TYPE_CHECKING:
 _MOST, _POINTS = 4, 3
 #: The fewest elements whose relation at one point is no chance.
 _FEWEST = 4
-#: The number of points at and beside ties.
-_BESIDE_TIES = 8
+#: The number of points beside ties, and how near they are, relative to the largest number.
+_BESIDE_TIES, _BESIDE = 8, 2.0**-10
 #: How many times the error of differences counts, as rows of it are summed.
 _BARS = 16.0
 #: The number of further points with other sizes.
@@ -100,7 +101,7 @@ def _diagnose(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, num
         found = divisor_mistakes(seen) or found
     found = _without_smooth_rounding(engine, c, seen, found)
     if found[0].kind == "unknown" and c.what is ClaimKind.GRADIENT:
-        found = _whole_at_ties(context, engine, c, seen) or ignored_incoming(c.tensor, seen) or found
+        found = _whole_at_ties(context, engine, c) or ignored_incoming(c.tensor, seen) or found
     is_unsure = found[0].kind == "unknown" or (found[0].kind == "dtype" and found[0].confidence == "possible")
     if is_unsure and len(context.case.steps) == 1:
         found = _diagnose_precision(engine, seen) or _find_mistakes(formulas, engine, c, seen) or found
@@ -160,21 +161,29 @@ def _is_within(evidence: Evidence, rtol: float) -> bool:
     return bool(off <= rtol * size)
 
 
-def _whole_at_ties(
-    context: Context, engine: CodeEngine, c: Comparison, seen: EvidenceAtPoints
-) -> tuple[Diagnosis, ...]:
+def _whole_at_ties(context: Context, engine: CodeEngine, c: Comparison) -> tuple[Diagnosis, ...]:
     """Return whether code that is right nearby is wrong where numbers tie."""
     own = context.points.at(c.trial)
     array = own.problem.inputs.get(c.tensor)
     if array is None or np.unique(array).size == array.size:
         return ()
-    if not all(matches(evidence.want, evidence) for point, evidence in seen if point is not own):
-        return ()
-    points = [own, *(context.points.nearby_point(own, number) for number in range(1, _BESIDE_TIES))]
+    points = [own, *(_beside(own, c.tensor, number) for number in range(_BESIDE_TIES))]
     states = [point.evaluation(engine).states for point in points]
     found = [one[c.step].gradients.get(c.tensor) for one in states if len(one) > c.step]
     gradients = [one for one in found if one is not None and one.shape == array.shape]
-    return whole_to_each_of_equals(gradients[0], np.stack(gradients[1:])) if len(gradients) == len(points) else ()
+    if len(gradients) < len(points):
+        return ()
+    whole = whole_to_each_of_equals(gradients[0], np.stack(gradients[1:]))
+    nearby = _evidence_at(points[1], engine, c) if whole else None
+    return whole if nearby is None or matches(nearby.want, nearby) else ()
+
+
+def _beside(point: Point, name: str, number: int) -> Point:
+    """Return the point with a tensor moved a little, so that nothing ties."""
+    array = point.problem.inputs[name]
+    way = stream(point.problem.seed, "beside", number).standard_normal(array.shape)
+    moved = (wide(array) + _BESIDE * largest_finite(array) * way).astype(array.dtype)
+    return Point(replace(point.problem, inputs={**point.problem.inputs, name: moved}), point.engines, point.trial)
 
 
 def _diagnose_nonlinearity(engine: CodeEngine, c: Comparison, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:

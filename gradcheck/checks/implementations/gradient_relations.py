@@ -27,8 +27,8 @@ _FEWEST = 4
 _SHIFTS, _DIGITS = (-2, -1, 0, 1, 2), 5
 #: The longest axis that is compared slice by slice.
 _LONGEST = 32
-#: How far gradients move between numbers that tie and scaled ones, as the incoming gradient does.
-_NEARBY = 0.5
+#: How far gradients move between numbers that tie and others beside them.
+_NEARBY = 0.05
 
 
 @dataclass(frozen=True, slots=True)

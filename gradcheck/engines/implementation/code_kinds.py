@@ -14,7 +14,7 @@ import torch
 
 from gradcheck.engines.implementation.foreign_function import ForeignFunction
 from gradcheck.engines.implementation.layer_parameters import arrays_of_object
-from gradcheck.engines.implementation.mentioned_code import constants_in, library_of
+from gradcheck.engines.implementation.mentioned_code import constants_in, filled_cells, library_of
 from gradcheck.engines.implementation.module_parameters import holder_of, parameter_arrays, parameter_names
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line
 from gradcheck.errors import UsageError
@@ -76,10 +76,18 @@ class Code:
     def place(self) -> tuple[str, int]:
         """Its file and line; "" and 0 if unknown."""
         try:
-            found = inspect.unwrap(self.function or self.signature)
+            found = _without_wrapper(inspect.unwrap(self.function or self.signature))
             return inspect.getsourcefile(found) or "", inspect.getsourcelines(found)[1]
         except (TypeError, OSError):
             return "", 0
+
+
+def _without_wrapper(found: Any) -> Any:
+    """Return the function of whose name a wrapper is, as HIPS's primitives."""
+    if not inspect.isfunction(found) or found.__code__.co_name == found.__name__:
+        return found
+    inner = filled_cells(found).values()
+    return next((one for one in inner if inspect.isfunction(one) and one.__name__ == found.__name__), found)
 
 
 def code_of(found: Any, backward: Any, name: str, several: int | None = None) -> Code:

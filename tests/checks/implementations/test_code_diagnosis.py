@@ -137,6 +137,19 @@ def _each_of_the_largest(g: Any, x: Any) -> Any:
     return ((windows == windows.max(2, keepdims=True)) * g[:, :, None]).reshape(x.shape)
 
 
+class _LargestOfRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        found = x.amax(1)
+        ctx.save_for_backward(x, found)
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> torch.Tensor:
+        x, found = ctx.saved_tensors
+        return (x == found[:, None]) * g[:, None]
+
+
 def _wrong(*arguments: Any, **inputs: Any) -> str:
     with pytest.raises(AssertionError) as failed:
         check_function(*arguments, **inputs)
@@ -146,6 +159,7 @@ def _wrong(*arguments: Any, **inputs: Any) -> str:
 def test_the_whole_gradient_to_each_of_equal_numbers_is_named() -> None:
     why = "each of several equal numbers gets the whole gradient"
     assert why in _wrong(_largest_of_windows, _each_of_the_largest, x=(4, 6))
+    assert why in _wrong(_LargestOfRows.apply, x=(4, 3), spec="amax(x, 1)")
 
 
 class _Squared(torch.autograd.Function):

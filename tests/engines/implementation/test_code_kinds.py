@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import pytest
 import torch
+from autograd.extend import primitive
 
 from gradcheck.engines.implementation.code_kinds import code_of
 from gradcheck.errors import UsageError
@@ -47,3 +49,11 @@ def test_the_numbers_that_code_is_written_with() -> None:
     assert 1e-5 in code_of(functions.noisy, None, "f").constants
     assert 2.0 in code_of(functions.square, functions.square_backward, "f").constants
     assert code_of(torch.tanh, None, "f").constants == ()
+
+
+def test_a_primitive_of_hips_has_the_place_of_its_function() -> None:
+    def cube(x: Any) -> Any:
+        return x**3
+
+    made = primitive(cube)
+    assert code_of(made, None, "f").place == (__file__, cube.__code__.co_firstlineno)
