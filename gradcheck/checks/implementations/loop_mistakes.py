@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from gradcheck.language.problem import Problem
 
 #: The longest axis, and the most axes that are tried.
 _LONGEST, _MOST_AXES = 24, 10
+#: The most loops, one within another, of which only the last round may count.
+_MOST_LOOPS = 4
 
 
 def loop_mistakes(name: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
@@ -36,6 +39,7 @@ def loop_mistakes(name: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
             if number < _MOST_AXES and (keys is None or any(k[:2] == key for k in keys if isinstance(k, tuple))):
                 parts = list(_parts(name, point, tensor, axis))
                 yield from _slice_relations(parts, key, evidence)
+        yield from _last_of_nested_loops(name, point, evidence)
         for text, problem in _flipped_inputs(name, point.problem):
             if (keys is None or ("as if", text) in keys) and matches(_gradient(name, point, problem), evidence):
                 yield Relation("flipped", ("as if", text), fact("computed_with", tensor=text))
@@ -103,6 +107,27 @@ def _slice_counts(table: np.ndarray, got: np.ndarray) -> Iterator[np.ndarray]:
     for place in range(1, count):
         yield (np.arange(count) < place).astype(float)
         yield (np.arange(count) >= place).astype(float)
+
+
+def _last_of_nested_loops(name: str, point: Point, evidence: Evidence) -> Iterator[Relation]:
+    """Yield axes of an incoming gradient of which only the last place counts."""
+    (seeds,) = point.problem.seeds
+    for root, seed in seeds.items():
+        if seed is None:
+            continue
+        axes = [axis for axis in range(seed.ndim) if seed.shape[axis] > 1]
+        for count in range(2, min(len(axes), _MOST_LOOPS) + 1):
+            for nested in combinations(axes, count):
+                last = tuple(slice(-1, None) if axis in nested else slice(None) for axis in range(seed.ndim))
+                alone = np.zeros_like(seed)
+                alone[last] = seed[last]
+                there = replace(point.problem, seeds=({**seeds, root: alone},))
+                if matches(_gradient(name, point, there), evidence):
+                    yield Relation(
+                        "overwritten",
+                        (root, nested),
+                        fact("nested_overwritten", tensor=root, dims=tuple(map(str, nested))),
+                    )
 
 
 def _axes(name: str, problem: Problem) -> Iterator[tuple[str, int]]:

@@ -136,6 +136,7 @@ add_phrases(
         "comes_with_factor": "off by a factor that is no constant: {factor}",
         "slices_overwritten": "the contributions of the slices of {tensor} along dim {dim} replace each other",
         "slices_left_out": "the slices {places:ranges} of {tensor} along dim {dim} are left out",
+        "nested_overwritten": "contributions along dims {dims:commas} of {tensor} replace each other: the last is left",
         "incoming_of_one_ignored": "the incoming gradient of {tensor} is ignored",
         "slice_left_out": "the {which} slice of {tensor} along dim {dim} is left out",
         "slice_alone": "the {which} slice of {tensor} along dim {dim} alone is counted",

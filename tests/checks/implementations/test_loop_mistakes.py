@@ -65,3 +65,27 @@ def test_an_incoming_gradient_that_is_ignored_is_named_before_other_failures() -
     with pytest.raises(AssertionError) as failed:
         check_function(_cell, _cell_backward, x=(3, 4), h=(3, 4))
     assert "the incoming gradient of y[1] is ignored" in str(failed.value)
+
+
+def _convolved(x: Any, w: Any) -> Any:
+    found = np.zeros((x.shape[0], x.shape[1] - 1))
+    for n in range(x.shape[0]):
+        for t in range(found.shape[1]):
+            found[n, t] = x[n, t : t + 2] @ w
+    return found, (x, w)
+
+
+def _assigned(g: Any, cache: Any) -> Any:
+    x, w = cache
+    dx, dw = np.zeros_like(x), np.zeros_like(w)
+    for n in range(g.shape[0]):
+        for t in range(g.shape[1]):
+            dx[n, t : t + 2] += g[n, t] * w
+            dw = g[n, t] * x[n, t : t + 2]
+    return dx, dw
+
+
+def test_the_last_round_of_nested_loops_is_named() -> None:
+    with pytest.raises(AssertionError) as failed:
+        check_function(_convolved, _assigned, x=(3, 5), w=(2,))
+    assert "contributions along dims 0, 1 of y replace each other" in " ".join(str(failed.value).split())
