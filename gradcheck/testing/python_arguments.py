@@ -44,6 +44,9 @@ def split_arguments(given: Mapping[str, Any], spec: str | None, as_torch: bool =
     objects: dict[str, Any] = {}
     taken = set(given)
     for name, value in given.items():
+        if named and name not in named and is_tensor(value) and not _asks(value):
+            objects[name] = value  # such as bounds, which the specification writes as numbers
+            continue
         if _is_operand(value, name in named, as_torch, some_ask):
             operands[name] = value
             place = operand_of(name, value)

@@ -216,3 +216,12 @@ def test_other_arguments_become_keywords_where_any_are_taken() -> None:
         return x * settings["by"]
 
     assert check_function(scaled, x=(3,), by=2.0).exit_code == 0
+
+
+def test_a_tensor_that_the_specification_does_not_name_is_handed_on() -> None:
+    low, high = torch.tensor(-1.0), torch.tensor(1.0)
+    given = {"x": (4, 3), "low": low, "high": high}
+    split = split_arguments(given, "clamp(x, -1, 1)")
+    assert list(split.operands) == ["x"]
+    check_function(torch.clamp, **given, spec="clamp(x, -1, 1)")
+    assert list(split_arguments(given, "clamp(x, low, high)").operands) == ["x", "low", "high"]
