@@ -34,6 +34,8 @@ _VALUES, _GRADIENTS = ("value", "data", "val", "w"), ("grad", "gradient", "g", "
 _WORDS = (frozenset(("weight", "weights", "w")), frozenset(("bias", "biases", "b")))
 #: Where modules of torch keep parameters and modules.
 _OF_MODULES = ("_parameters", "_modules")
+#: Where a layer stores the gradient of its only input.
+_INPUT_GRADIENTS = ("dinputs", "dinput", "input_grad", "grad_input", "gradInput", "dX", "dx")
 #: How deep sublayers are searched.
 _DEPTH = 4
 
@@ -214,9 +216,7 @@ def _search(owner: Any, path: tuple[Any, ...], found: LayerParameters, seen: dic
     seen[id(owner)] = owner
     own = vars(owner)
     names = {*own, *(name for code in _codes(owner, None) for name in code.co_names)}
-    stored = {
-        i.argval for code in _codes(owner, "forward") for i in dis.get_instructions(code) if i.opname == "STORE_ATTR"
-    }
+    stored = set(stored_names(owner, "forward"))
     written = _written_to_others(owner)
     gradients = {gradient for name in own for gradient in gradient_names(name, set(own))}
     containers = [name for name in names if _plain(name) in _CONTAINERS]
@@ -224,6 +224,8 @@ def _search(owner: Any, path: tuple[Any, ...], found: LayerParameters, seen: dic
         if name in stored or name in gradients or name in containers or name == "_buffers":
             continue
         for key, one in _items(value):
+            if key and key[-1][0] in stored:
+                continue
             step = (*path, name, *key)
             own_names = _value_and_gradients(one)
             if _is_parameter(one):
@@ -237,6 +239,25 @@ def _search(owner: Any, path: tuple[Any, ...], found: LayerParameters, seen: dic
             elif own_names is not None:
                 value_slot, *slots = (Slot((*step, own_name)) for own_name in own_names)
                 found.add(Slot(tuple(own_names[:1])).of(one), value_slot, tuple(slots), step)
+
+
+def stored_names(owner: Any, method: str) -> list[str]:
+    """Return the attributes and keys to which a method assigns."""
+    pairs = [pair for code in _codes(owner, method) for pair in pairwise(dis.get_instructions(code))]
+    keys = [one.argval for one, after in pairs if (one.opname, after.opname) == ("LOAD_CONST", "STORE_SUBSCR")]
+    attributes = [after.argval for _, after in pairs if after.opname == "STORE_ATTR"]
+    return [*attributes, *(key for key in keys if isinstance(key, str))]
+
+
+def input_gradient(owner: Any, backward: Callable[..., Any], shape: tuple[int, ...]) -> Any:
+    """Return the only array of this shape to which a backward assigns.
+
+    An attribute with a known name comes first."""
+    stored = dict.fromkeys(stored_names(owner, getattr(backward, "__name__", "backward")))
+    known = [as_array(vars(owner)[name]) for name in (*_INPUT_GRADIENTS, *stored) if name in vars(owner)]
+    found = [one for one in known if _is_parameter(one) and one.shape == shape]
+    is_known = any(name in vars(owner) for name in _INPUT_GRADIENTS)
+    return known[0] if is_known else found[0] if len(found) == 1 else None
 
 
 def _written_to_others(owner: Any) -> set[str]:

@@ -23,6 +23,7 @@ from gradcheck.engines.implementation.layer_parameters import (
     LayerParameter,
     LayerParameters,
     gradient_names,
+    input_gradient,
     layer_parameters,
     returned_names,
 )
@@ -34,9 +35,8 @@ _GRADIENT_AFFIXES = (("", ""), ("d", ""), ("grad_", ""), ("d_", ""), ("", "_grad
 #: The name of an incoming gradient, and other words that begin so.
 _INCOMING = re.compile(r"(d|g|grad|up|delta)\w*|\w+_(grad|bar)")
 _WORDS = re.compile(r"data|dt|dims?|depth|degree|dilation|dist|dropout|dtype|diff|groups?|gamma|g(ain)?_?")
-#: Attributes in which a layer stores its result, or the gradient of its only input, in place of returning it.
+#: Attributes in which a layer stores its result in place of returning it.
 _RESULTS = ("output", "outputs", "out", "result", "y", "A", "a", "Z", "z")
-_INPUT_GRADIENTS = ("dinputs", "dinput", "input_grad", "grad_input", "gradInput", "dX", "dx")
 
 
 class NumpyPair:
@@ -142,7 +142,11 @@ class NumpyPair:
         if returned is None and self.owner is not None:
             known = set(vars(self.owner))
             written = [gradient_names(name, known) for name in (names or [])[: len(inputs)]]
-            listed = [self._stored(one) for one in written] if any(written) else [self._stored(_INPUT_GRADIENTS)]
+            listed = (
+                [self._stored(one) for one in written]
+                if any(written)
+                else [input_gradient(self.owner, self.backward, np.shape(inputs[0]))]
+            )
             returned = tuple(listed)
         elif self.owner is not None and _has_gathered(returned, len(inputs)):
             *own_gradients, gathered = returned
@@ -214,6 +218,8 @@ class NumpyPair:
         if not wanted:
             return 1
         gradients = 1 + len(list(takewhile(self._names_incoming, wanted[1:])))
+        if self.owner is None and gradients == len(wanted) == len(found) == 2:  # (loss, dx), of which dx is the cache
+            gradients = 1
         if 1 < len(wanted) < len(found):  # all incoming gradients are one tuple
             return max(1, min(leading, len(found) - len(wanted) + 1))
         return max(1, min(leading, gradients))

@@ -204,3 +204,40 @@ def test_the_backward_of_a_module_by_hand_is_called() -> None:
     assert {"x", "linear_weight", "linear_bias"} <= {c.tensor for c in passed.cases[0].comparisons}
     with pytest.raises(AssertionError, match="gradient of linear_weight"):
         check_function(Inherits(), x=torch.randn(3, 2))
+
+
+class Running:
+    """Running statistics in a dict, and a gradient under a name of its own."""
+
+    def __init__(self) -> None:
+        self.params, self.grads = {"gamma": np.array([1.5, 0.5, 2.0])}, {"gamma": np.zeros(3)}
+        self.running = {"mean": np.zeros(3)}
+
+    def forward(self, x: Any, training: bool) -> None:
+        self.running["mean"] = 0.9 * self.running["mean"] + 0.1 * x.mean(0)
+        self.x, self.output = x, self.params["gamma"] * np.maximum(x, 0)
+
+    def backward(self, dvalues: Any) -> None:
+        self.grads["gamma"] = (dvalues * np.maximum(self.x, 0)).sum(0)
+        self.dvalues = dvalues * self.params["gamma"]
+        self.dvalues[self.x <= 0] = 0
+
+
+def test_what_a_forward_assigns_in_a_dict_is_no_parameter() -> None:
+    found = layer_parameters(Running())
+    assert list(found.found) == ["gamma"]
+    assert not found.unchecked
+
+
+class WrongRunning(Running):
+    """The same with twice the gradient of its input."""
+
+    def backward(self, dvalues: Any) -> None:
+        super().backward(dvalues)
+        self.dvalues = 2 * self.dvalues
+
+
+def test_the_only_array_that_a_backward_stores_is_the_gradient_of_the_input() -> None:
+    check_function(Running(), x=(4, 3), training=True, spec="gamma * relu(x)")
+    with pytest.raises(AssertionError, match="gradient of x"):
+        check_function(WrongRunning(), x=(4, 3), training=True)

@@ -9,6 +9,7 @@ import pytest
 
 from gradcheck.engines.implementation.code_error import CodeError
 from gradcheck.engines.implementation.numpy_pair import NumpyPair, gradients_in_order
+from gradcheck.testing import check_function
 from tests.engines.implementation import functions, layers
 
 X, W, B = np.arange(6.0).reshape(3, 2), np.ones((2, 4)), np.zeros(4)
@@ -131,3 +132,10 @@ def test_what_is_no_array() -> None:
 def test_keys_that_name_no_argument_are_told(keys: Any, names: Any, missing: str) -> None:
     with pytest.raises(CodeError, match=f"the keys {', '.join(keys)}, none of them for {missing}"):
         gradients_in_order(dict.fromkeys(keys, X), [X, W], [True, True], names)
+
+
+def test_a_gradient_behind_a_loss_is_its_cache() -> None:
+    def loss(x: Any) -> Any:
+        return np.sum(x**2), 2 * x
+
+    check_function(loss, lambda dout, dx: dout * dx, x=(4, 3))
