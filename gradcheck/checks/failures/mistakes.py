@@ -53,7 +53,7 @@ CODE_KINDS = {
     "branch": "right in a part, and something simple in the rest: nothing, a factor, the other side of a mask",
     "not_written": "elements are never written, and are what `torch.empty` found in memory",
     "saved_intermediate": "an intermediate is saved instead of an input, and second order takes it as constant",
-    "factor_of_tensor": "off by a factor that a tensor of the entry gives",
+    "factor_of_tensor": "off by a factor that a tensor gives, which is missing or too much",
 }
 #: Mistakes in claims about Jacobians and Hessians (see `checks/derivatives`).
 DERIVATIVE_KINDS = {

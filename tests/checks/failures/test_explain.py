@@ -205,7 +205,7 @@ def test_a_wrong_derivation_is_told_what_is_wrong(
 
 
 def test_a_formula_that_is_wrong_in_an_unknown_way_says_what_was_tried(check: Check) -> None:
-    case = check(DERIVED.format(tensor="x", formula="grad(y) * b + 0.1 * x ** 3"))
+    case = check(DERIVED.format(tensor="x", formula="sin(grad(y)) * b ** 3 + 0.1 * x ** 3"))
     wrong = next(c for c in failed(case, "formula") if c.trial is None)
     assert kinds(wrong)[0] == "unknown"
     assert "tried: " in say(wrong.diagnoses[0].message)

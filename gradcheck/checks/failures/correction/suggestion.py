@@ -14,6 +14,7 @@ from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas
+from gradcheck.checks.failures.correction.edit_cause import edit_cause
 from gradcheck.checks.failures.correction.edit_position import operands_of
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.formula_search import Candidate, FormulaSearch
@@ -65,7 +66,10 @@ def suggest(context: Context, points: ExplanationPoints, derived: DerivedFormula
                 message = fact("fails_at_ties", formula=text)
                 _add_diagnosis(context, place, Diagnosis("derived", message, formula=text))
             else:
-                _add_diagnosis(context, place, suggester.suggestion(c.tensor, claim, step))
+                found = suggester.suggestion(c.tensor, claim, step)
+                _add_diagnosis(context, place, found)
+                if found is not None and found.kind == "did_you_mean":
+                    context.found[place] = suggester.with_cause_of_edit(context.found[place], claim, found.formula)
             if c.trial is not None and not step and _holds_at_written_numbers(context, c):
                 _add_diagnosis(context, place, Diagnosis("these_numbers_only", fact("these_numbers_only")))
 
@@ -171,6 +175,17 @@ class Suggester:
         message = fact("none_found_near" if is_searched else "not_searched_further", formula=text)
         return Diagnosis("derived", message, formula=text) if text else None
 
+    def with_cause_of_edit(self, c: Comparison, claim: Claim, formula: str) -> Comparison:
+        """Return it with its correction as a cause, if it has no better one."""
+        if not c.diagnoses or not _says_less_than_an_edit(c.diagnoses[0]):
+            return c
+        scopes = [claims.scope for claims in self._claims_to_verify(False)[:MAX_SCOPES]]
+        cause = edit_cause(claim.expr, parse(formula), scopes)
+        is_said = {cause and cause.message.kind, c.diagnoses[0].message.kind} == {"term_of_other_sign", "path_sign"}
+        if cause is None or is_said:
+            return c
+        return replace(c, diagnoses=(cause, *(one for one in c.diagnoses if not _says_less_than_an_edit(one))))
+
     def _case_before_step(self, step: str) -> Case:
         before = list(self.case.let)
         before = before[: before.index(step)] if step else before
@@ -234,6 +249,13 @@ class Suggester:
     @cached_property
     def _simplifier(self) -> Simplifier:
         return simplifier_at(self.points.seed_independent() or [self.points.run.own], self.case)
+
+
+def _says_less_than_an_edit(one: Diagnosis) -> bool:
+    """Return whether a cause is none, a guess, or one of several."""
+    if one.kind == "unknown" or (one.confidence == "possible" and one.kind != "these_numbers_only"):
+        return True
+    return one.message.kind == "path_sign" or one.kind == "mixed_up"
 
 
 def is_equally_undefined(wrong: Claim | None, claims: StepClaims, found: Comparison) -> bool:

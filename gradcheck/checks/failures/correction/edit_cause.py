@@ -1,0 +1,164 @@
+"""Name a mistake by the one difference of a formula from its correction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from gradcheck.autograd.op import TABLE
+from gradcheck.checks.result import Diagnosis
+from gradcheck.checks.scope import Scope
+from gradcheck.errors import GradcheckError
+from gradcheck.facts import Fact, fact
+from gradcheck.language.expr.nodes import Call, Expr
+from gradcheck.language.expr.printer import to_text
+
+#: A part with its sign, as a term, or its power, as a factor.
+_Part: TypeAlias = tuple[int, Expr]
+#: The most characters of a part that is shown, and the most steps into a formula.
+_MOST_SHOWN, _MOST_STEPS = 40, 20
+#: Values that differ by less, relative to the largest, are the same.
+_ALIKE = 1e-9
+
+
+def edit_cause(wrong: Expr, right: Expr, scopes: Sequence[Scope]) -> Diagnosis | None:
+    """Return the difference as a cause; None if it is no single one.
+
+    Parts are the same if they have the same values in all scopes."""
+    return _Comparison(scopes).of(wrong, right)
+
+
+class _Comparison:
+    def __init__(self, scopes: Sequence[Scope]) -> None:
+        self.scopes = scopes
+
+    def of(self, wrong: Expr, right: Expr) -> Diagnosis | None:
+        """Return the one difference as a cause."""
+        for step in range(_MOST_STEPS):
+            inner = self._in_sum(wrong, right) or self._in_product(wrong, right) or self._in_call(wrong, right)
+            if inner is None:
+                return self._exchanged(wrong, right) if step else None
+            if isinstance(inner, Diagnosis):
+                return inner
+            wrong, right = inner
+        return None
+
+    def _same(self, one: Expr, other: Expr) -> bool:
+        if to_text(one) == to_text(other):
+            return True
+        pairs = ([_value(part, scope) for part in (one, other)] for scope in self.scopes)
+        return all(_are_alike(a, b) for a, b in pairs)
+
+    def _in_sum(self, wrong: Expr, right: Expr) -> Diagnosis | tuple[Expr, Expr] | None:
+        got, want = self._unmatched(_terms(wrong), _terms(right))
+        match len(got), len(want):
+            case 0, 1 if len(_terms(right)) > 1:
+                return _cause("one_term", fact("term_missing", term=to_text(want[0][1])))
+            case 1, 0 if len(_terms(wrong)) > 1:
+                return _cause("one_term", fact("extra_term", term=to_text(got[0][1])))
+            case 1, 1 if got[0][0] != want[0][0] and self._same(got[0][1], want[0][1]):
+                return _cause("one_term", fact("term_of_other_sign", term=to_text(want[0][1])))
+            case 1, 1 if got[0][0] == want[0][0] and got[0][1] is not wrong:
+                return got[0][1], want[0][1]
+        return None
+
+    def _in_product(self, wrong: Expr, right: Expr) -> Diagnosis | tuple[Expr, Expr] | None:
+        got, want = self._unmatched(_factors(wrong), _factors(right))
+        match len(got), len(want):
+            case 0, 1:
+                factor = to_text(want[0][1])
+                what = fact("no_factor", factor=factor) if want[0][0] > 0 else fact("no_divisor", factor=factor)
+                return _cause("factor_of_tensor", what)
+            case 1, 0:
+                factor = to_text(got[0][1])
+                what = fact("extra_factor", factor=factor) if got[0][0] > 0 else fact("extra_divisor", factor=factor)
+                return _cause("factor_of_tensor", what)
+            case 1, 1 if got[0][0] == want[0][0] and got[0][1] is not wrong:
+                return got[0][1], want[0][1]
+        return None
+
+    def _in_call(self, wrong: Expr, right: Expr) -> Diagnosis | tuple[Expr, Expr] | None:
+        if not isinstance(wrong, Call) or not isinstance(right, Call):
+            return None
+        got, want = _arguments(wrong), _arguments(right)
+        if wrong.op != right.op:
+            if len(got) != len(want) or not all(map(self._same, got.values(), want.values())):
+                return None
+            return _cause("other_formula", fact("part_exchanged", got=wrong.op, want=right.op))
+        other = [name for name in {**got, **want} if name not in got or name not in want]
+        other += [name for name in got if name in want and not self._same(got[name], want[name])]
+        if len(other) != 1:
+            return None
+        (name,) = other
+        if name in got and name in want and name != "dim":
+            return got[name], want[name]
+        if name == "dim" and name in got and name in want:
+            return _cause("summed", fact("other_dim", op=wrong.op, got=to_text(got[name]), want=to_text(want[name])))
+        return None
+
+    def _exchanged(self, wrong: Expr, right: Expr) -> Diagnosis | None:
+        """Return that one part stands where the other belongs, if both are short."""
+        got, want = to_text(wrong), to_text(right)
+        if max(len(got), len(want)) > _MOST_SHOWN:
+            return None
+        if self._same(Call("mT", (wrong,)), right):
+            return _cause("operand_transposed", fact("part_transposed", got=got, want=want))
+        return _cause("other_formula", fact("part_exchanged", got=got, want=want))
+
+    def _unmatched(self, got: list[_Part], want: list[_Part]) -> tuple[list[_Part], list[_Part]]:
+        """Return the parts of either side that the other has not."""
+        left = []
+        want = list(want)
+        for sign, part in got:
+            known = next((one for one in want if one[0] == sign and self._same(part, one[1])), None)
+            if known is None:
+                left.append((sign, part))
+            else:
+                want.remove(known)
+        return left, want
+
+
+def _cause(kind: str, what: Fact) -> Diagnosis:
+    return Diagnosis(kind, what, confidence="confirmed")
+
+
+def _terms(expr: Expr) -> list[_Part]:
+    return list(_flattened(expr, 1, ("add", "sub")))
+
+
+def _factors(expr: Expr) -> list[_Part]:
+    return list(_flattened(expr, 1, ("mul", "div")))
+
+
+def _flattened(expr: Expr, sign: int, ops: tuple[str, str]) -> Iterator[_Part]:
+    stack: list[_Part] = [(sign, expr)]
+    while stack:
+        sign, node = stack.pop()
+        if isinstance(node, Call) and node.op in ops and len(node.args) == 2 and not node.kwargs:
+            stack += [(sign if node.op == ops[0] else -sign, node.args[1]), (sign, node.args[0])]
+        elif isinstance(node, Call) and node.op == "neg" and ops[0] == "add":
+            stack.append((-sign, node.args[0]))
+        else:
+            yield sign, node
+
+
+def _arguments(call: Call) -> dict[str, Expr]:
+    """Return a call's arguments by the op's names for them."""
+    names = [one.name for one in TABLE[call.op].parameters]
+    return {**dict(zip(names, call.args, strict=False)), **dict(call.kwargs)}
+
+
+def _value(part: Expr, scope: Scope) -> np.ndarray | None:
+    try:
+        return scope.array_of(part)
+    except (GradcheckError, ValueError, TypeError):
+        return None
+
+
+def _are_alike(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+    if one is None or other is None or one.shape != other.shape:
+        return False
+    scale = float(np.max(np.abs(one), initial=0.0))
+    return bool(np.all(np.abs(one - other) <= _ALIKE * scale))

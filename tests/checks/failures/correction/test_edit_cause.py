@@ -1,0 +1,64 @@
+"""The one difference of a formula from its correction, as a cause."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcheck.checks.failures.correction.edit_cause import edit_cause
+from gradcheck.checks.scope import Scope
+from gradcheck.engines.core import Core
+from gradcheck.language.expr.parser import parse
+from gradcheck.reports.phrases import say
+from tests.from_text import problem_from
+
+TEXT = """
+    inputs: {x: [[1.0, 2, 3], [4, 5, 7], [0.5, 8, 9]], w: [1.0, 2, 5], beta: 0.3}
+    graph: {p: "softmax(x, dim=1)", y: p * beta}
+    backward: {y: [[1.0, -2, 4], [3, 1, 2], [5, 0.5, 1]]}
+"""
+
+
+def difference(wrong: str, right: str) -> tuple[str, str] | None:
+    problem = problem_from(TEXT)
+    scope = Scope(problem, Core().evaluate(problem).states[0])
+    found = edit_cause(parse(wrong), parse(right), [scope])
+    return None if found is None else (found.kind, say(found.message))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "kind", "words"),
+    [
+        ("grad(y) * p", "grad(y) * p * beta", "factor_of_tensor", "the factor beta is missing"),
+        ("beta * grad(y) * p", "p * grad(y)", "factor_of_tensor", "the factor beta is too much"),
+        ("grad(y) * p", "p * grad(y) / beta", "factor_of_tensor", "the division by beta is missing"),
+        ("grad(y) / beta", "grad(y)", "factor_of_tensor", "the division by beta is too much"),
+        ("grad(y) * p", "grad(y) * p - beta * p", "one_term", "one term is missing: beta * p"),
+        ("w @ x + p - 1", "w @ x - 1", "one_term", "one term is too much: p"),
+        ("w @ x + p", "-p + w @ x", "one_term", "one term has the wrong sign: p"),
+        ("p * (grad(y) - sum(grad(y) * p, 0))", "p * (grad(y) - (grad(y) * p).sum(dim=1))", "summed",
+         "sum goes over dim 0, where dim 1 belongs"),
+        ("tril(x) @ p + x", "x + triu(x) @ p", "other_formula", "tril stands where triu belongs"),
+        ("grad(y) * exp(x) + x", "x + grad(y) * exp(p)", "other_formula", "x stands where p belongs"),
+        ("p @ x + 1", "p @ x.T + 1", "operand_transposed", "x is not transposed: x.T belongs"),
+        ("1 - y", "1 - p * p", "other_formula", "y stands where p * p belongs"),
+    ],
+)  # fmt: skip
+def test_one_difference_is_named(wrong: str, right: str, kind: str, words: str) -> None:
+    assert difference(wrong, right) == (kind, words)
+
+
+def test_parts_of_the_same_value_are_the_same() -> None:
+    assert difference("(w * w).sum() * p", "(w @ w) * p * beta") == ("factor_of_tensor", "the factor beta is missing")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("x", "p"),  # the whole
+        ("x * w + p", "p * w + x * beta"),
+        ("x + (p * p * p * p * p * p * p * p * p * p * p * p)", "x + exp(p + p + p + p + p + p + p + p + p + p + p)"),
+        ("x", "x"),
+    ],
+)
+def test_several_are_no_cause(wrong: str, right: str) -> None:
+    assert difference(wrong, right) is None
