@@ -12,7 +12,7 @@ from gradcheck.checks.result import Diagnosis
 from gradcheck.checks.scope import Scope
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
-from gradcheck.language.expr.nodes import Call, Expr
+from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.expr.printer import to_text
 
 #: A part with its sign, as a term, or its power, as a factor.
@@ -60,7 +60,7 @@ class _Comparison:
                 return _cause("one_term", fact("extra_term", term=to_text(got[0][1])))
             case 1, 1 if got[0][0] != want[0][0] and self._same(got[0][1], want[0][1]):
                 return _cause("one_term", fact("term_of_other_sign", term=to_text(want[0][1])))
-            case 1, 1 if got[0][0] == want[0][0] and got[0][1] is not wrong:
+            case 1, 1 if got[0][0] == want[0][0] and len(_terms(wrong)) > 1:
                 return got[0][1], want[0][1]
         return None
 
@@ -103,6 +103,8 @@ class _Comparison:
         got, want = to_text(wrong), to_text(right)
         if max(len(got), len(want)) > _MOST_SHOWN:
             return None
+        if self._same(Call("mul", (Literal(-1), wrong)), right):
+            return _cause("one_term", fact("part_of_other_sign", got=got, want=want))
         if self._same(Call("mT", (wrong,)), right):
             return _cause("operand_transposed", fact("part_transposed", got=got, want=want))
         return _cause("other_formula", fact("part_exchanged", got=got, want=want))
@@ -125,7 +127,24 @@ def _cause(kind: str, what: Fact) -> Diagnosis:
 
 
 def _terms(expr: Expr) -> list[_Part]:
-    return list(_flattened(expr, 1, ("add", "sub")))
+    """Return the terms of a sum, each with the sign of its first factor."""
+    terms = [(sign, *_unsigned(term)) for sign, term in _flattened(expr, 1, ("add", "sub"))]
+    return [(sign * own, term) for sign, own, term in terms]
+
+
+def _unsigned(expr: Expr) -> _Part:
+    """Return the sign of a product's first factor, and the product without it."""
+    spine: list[Call] = []
+    node = expr
+    while isinstance(node, Call) and node.op in ("mul", "div") and len(node.args) == 2:
+        spine.append(node)
+        node = node.args[0]
+    if not isinstance(node, Call) or node.op != "neg":
+        return 1, expr
+    node = node.args[0]
+    for call in reversed(spine):
+        node = Call(call.op, (node, call.args[1]), call.kwargs)
+    return -1, node
 
 
 def _factors(expr: Expr) -> list[_Part]:

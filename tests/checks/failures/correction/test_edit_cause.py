@@ -40,6 +40,8 @@ def difference(wrong: str, right: str) -> tuple[str, str] | None:
         ("tril(x) @ p + x", "x + triu(x) @ p", "other_formula", "tril stands where triu belongs"),
         ("grad(y) * exp(x) + x", "x + grad(y) * exp(p)", "other_formula", "x stands where p belongs"),
         ("p @ x + 1", "p @ x.T + 1", "operand_transposed", "x is not transposed: x.T belongs"),
+        ("p - x * (1 - p) * p", "p - x * (p - 1) * p", "one_term", "1 - p has the wrong sign: p - 1 belongs"),
+        ("-p / beta + x * p", "x * p * w - p / beta", "factor_of_tensor", "the factor w is missing"),
         ("1 - y", "1 - p * p", "other_formula", "y stands where p * p belongs"),
     ],
 )  # fmt: skip
