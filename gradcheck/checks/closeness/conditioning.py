@@ -23,11 +23,11 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.random_rounding import Roundings
-from gradcheck.checks.closeness.rough_rounding import RoughRounding
+from gradcheck.checks.closeness.rough_rounding import RoughRounding, states_as_stated
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
-from gradcheck.engines.base import Engine, Evaluation
+from gradcheck.engines.base import Engine, Evaluation, State
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.double_precision import DoublePrecisionHost, double_precision_backend, double_precision_problem
@@ -196,7 +196,9 @@ class Conditioning:
     @cached_property
     def _measured(self) -> dict[Key, np.ndarray | None]:
         keys = [key for key, _ in self._arrays()]
-        found = self.measure(lambda core, problem: _arrays_at_keys(core.evaluate(problem), keys))
+        found = self.measure(
+            lambda core, problem: _arrays_at_keys(states_as_stated(core.evaluate(problem), problem), keys)
+        )
         return dict(zip(keys, found, strict=False))
 
     def precise_answer(self, what: ClaimKind, step: int, tensor: str) -> np.ndarray | None:
@@ -209,13 +211,13 @@ class Conditioning:
             return {}
         keys = [key for key, _ in self._arrays()]
         evaluation = double_precision_backend(self._reference).evaluate(double_precision_problem(self._problem))
-        return dict(zip(keys, _arrays_at_keys(evaluation, keys), strict=True))
+        return dict(zip(keys, _arrays_at_keys(states_as_stated(evaluation, self._problem), keys), strict=True))
 
     def claim_allowances(self, step: int, differences: Callable[[Scope], list[np.ndarray]]) -> list[np.ndarray | None]:
         """Return the allowance of each of a claim's differences; empty if unknown."""
 
         def run(core: Core, problem: Problem) -> list[np.ndarray]:
-            states = core.evaluate(problem).states
+            states = states_as_stated(core.evaluate(problem), problem)
             if step >= len(states):
                 raise GradcheckError(f"step {step + 1} was not reached")
             with core.session(problem.dtype):
@@ -288,13 +290,13 @@ class Conditioning:
                         yield (what, step, name), array
 
 
-def _arrays_at_keys(evaluation: Evaluation, keys: Iterable[Key]) -> list[np.ndarray | None]:
+def _arrays_at_keys(states: Sequence[State], keys: Iterable[Key]) -> list[np.ndarray | None]:
     found: list[np.ndarray | None] = []
     for what, step, name in keys:
-        if step >= len(evaluation.states):
+        if step >= len(states):
             found.append(None)
             continue
-        state = evaluation.states[step]
+        state = states[step]
         found.append((state.values if what is ClaimKind.VALUE else state.gradients).get(name))
     return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from gradcheck.autograd.random_rounding import Roundings
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
-from gradcheck.engines.base import State
+from gradcheck.engines.base import Evaluation, State
 from gradcheck.engines.core import Core
 from gradcheck.engines.rounding_core import RoundingCore
 from gradcheck.errors import GradcheckError
@@ -113,7 +114,10 @@ class RoughRounding:
         if self._of_graph is not None:
             return [run._replace(problem=problem) for run in self._of_graph._runs]
         try:
-            return [_RoughRun(core, problem, core.evaluate(problem).states) for core in _cores(problem.seed)]
+            return [
+                _RoughRun(core, problem, states_as_stated(core.evaluate(problem), problem))
+                for core in _cores(problem.seed)
+            ]
         except GradcheckError:
             return []
 
@@ -143,6 +147,14 @@ class RoughRounding:
             except (GradcheckError, ValueError):
                 return []
         return [_largest_moves(several) for several in zip(*found, strict=True)]
+
+
+def states_as_stated(evaluation: Evaluation, problem: Problem) -> list[State]:
+    """Return the states up to a step that raises against its claim, or does not.
+
+    Its state holds what was before it, which is far from what comes after it without being near a rounding."""
+    steps = zip(evaluation.states, problem.case.steps, strict=False)
+    return [state for state, _ in takewhile(lambda one: (one[0].error is None) == (one[1].raises is None), steps)]
 
 
 def _cores(seed: int) -> list[Core]:

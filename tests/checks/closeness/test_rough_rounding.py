@@ -148,3 +148,33 @@ def test_nor_for_a_check_that_holds_but_for_rounding(check: Check, measured: lis
     assert case.status == "passed"
     assert "check_within_rounding" in {note.kind for c in case.comparisons for note in c.notes}
     assert not measured
+
+
+#: The last step, and no other, raises on numbers that are rounded at random: probabilities exceed 1.
+RAISES_ROUNDED = """
+dtype: {dtype}
+inputs: {{x: [2, 3], p: 0.5}}
+constants: {{ones: 'ones(16)', large: 1e+15}}
+graph:
+  y: x * x
+  l: large * x.sum()
+  p1: x[0] / x[0] * ones * p
+  loss: binary_cross_entropy(p1, ones)
+steps:
+- backward: loss
+- forward: {{x: [2.5, 3], p: 1}}
+values: {{y: [{value}, 9]}}
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("rough", [True, False])
+def test_what_a_step_that_raises_when_rounded_leaves_is_no_rounding(
+    check: Check, monkeypatch: pytest.MonkeyPatch, rough: bool, dtype: str
+) -> None:
+    """It leaves the value 4, which is not how far rounding moves 6.25."""
+    if not rough:
+        monkeypatch.setattr(rough_rounding.RoughRounding, "noise", lambda *_: None)
+    assert check(RAISES_ROUNDED.format(value=6.25, dtype=dtype)).status == "passed"
+    case = check(RAISES_ROUNDED.format(value=6.5, dtype=dtype))
+    assert (case.status, {c.tensor for c in failed(case)}) == ("failed", {"y"})
