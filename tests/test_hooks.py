@@ -108,3 +108,14 @@ def test_the_action_checks_and_writes_what_is_asked(repository: Path) -> None:
     assert code == 1
     assert text.startswith("::error file=cases/good.yaml,line=3,col=15")
     assert '"version": "2.1.0"' in (repository / "a b.sarif").read_text()
+
+
+@pytest.mark.parametrize("paths", ["cases\nwrong.yaml", "cases/good.yaml wrong.yaml", "  cases\n\n  wrong.yaml\n"])
+def test_the_action_checks_the_paths_of_every_line(repository: Path, paths: str) -> None:
+    (repository / "wrong.yaml").write_text(WRONG)
+    script = steps()[-1]["run"]
+    for arguments in ("", "--seed 3\n--trials 2\n"):
+        code, text = ran("bash", "-eo", "pipefail", "-c", script, PATHS=paths, ARGUMENTS=arguments, SARIF="")
+        assert (code, "1 passed" in text) == (1, True), text
+    code, _ = ran("bash", "-eo", "pipefail", "-c", script, PATHS=paths, ARGUMENTS="--seed 3\n--unknown", SARIF="")
+    assert code == 2
