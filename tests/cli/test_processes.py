@@ -134,3 +134,17 @@ def test_whoever_goes_on_after_a_command_leaves_as_he_likes(cases: Path) -> None
     command = [sys.executable, "-c", f"{script}\nsys.exit(7)"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=200)
     assert (done.returncode, done.stderr) == (7, "later\ntaken apart")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the command of Windows is a program")
+def test_processes_of_python_without_its_variables_import_nothing_of_the_folder(cases: Path) -> None:
+    """The scripts of some distributions begin with `python3 -Es`: what it starts reads no PYTHONSAFEPATH."""
+    for name in ("multiprocessing", "socket"):
+        Path(f"{name}.py").write_text("open('ran', 'w').close()\n")
+    script = cases.parent / "bin" / "gradcheck"
+    script.parent.mkdir()
+    script.write_text(f"import sys; sys.path.append({str(ROOT)!r})\nfrom gradcheck.__main__ import main; main()\n")
+    command = [sys.executable, "-Es", str(script), "run", "-j", "2", "--isolated"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    assert (done.returncode, "2 passed" in done.stdout) == (0, True), done.stderr
+    assert not Path("ran").exists()

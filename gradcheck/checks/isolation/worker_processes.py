@@ -20,8 +20,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from multiprocessing import connection, forkserver, get_all_start_methods, get_context
+from multiprocessing import util as _util
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gradcheck.checks.isolation import time_limit
 from gradcheck.checks.isolation.time_limit import OutOfTime
@@ -181,11 +182,14 @@ def _method() -> str:
 def python_environment(settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[None]:
     """Start Python in the block with these variables and a safe path."""
     settings = {**settings, **dict([_SAFE_PATH])}
-    known = {name: os.environ.get(name) for name in settings}
+    known, util = {name: os.environ.get(name) for name in settings}, cast(Any, _util)
+    flags = util._args_from_interpreter_flags
     os.environ.update(settings)
+    util._args_from_interpreter_flags = lambda: ["-P", *flags()]  # processes of `python -E` read no variable
     try:
         yield
     finally:
+        util._args_from_interpreter_flags = flags
         for name, value in known.items():
             os.environ.pop(name, None)
             if value is not None:
