@@ -39,10 +39,22 @@ class _InstalledFinder(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         found = PathFinder.find_spec(fullname, path, target)
-        if found is None or found.loader is None or not is_installed_file(found.origin or ""):
+        if found is None or found.loader is None or not _is_library(found.origin or ""):
             return None
         found.loader.exec_module = partial(_run_elsewhere, found.loader)  # type: ignore[method-assign]
         return found
+
+
+def _is_library(file: str) -> bool:
+    """Return whether a file is installed, or in a folder of `sys.path` elsewhere, such as `pip --target` fills."""
+    if is_installed_file(file):
+        return True
+    try:
+        here = os.path.join(os.getcwd(), "")
+    except OSError:  # it was removed, with all that it held
+        return False
+    places = tuple(os.path.join(folder, "") for folder in sys.path if os.path.isabs(folder))
+    return file.startswith(places) and not file.startswith(here)
 
 
 def _run_elsewhere(loader: Any, module: ModuleType) -> None:

@@ -107,3 +107,22 @@ def test_an_error_of_a_module_leads_back_to_the_folder(clone: Path) -> None:
     with importing_elsewhere(), pytest.raises(OSError, match="no such device"):
         import_module("reader_of_settings")
     assert Path.cwd() == clone
+
+
+def test_a_library_of_any_folder_of_the_path_reads_none(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`pip install --target FOLDER` fills one that is called as the user likes."""
+    target = clone.parent / "target"
+    (clone.parent / "site-packages").rename(target)
+    monkeypatch.syspath_prepend(str(target))
+    with importing_elsewhere():
+        assert import_module("reader_of_settings").SETTINGS == "none"
+        assert not import_module("numba.core.config").IS_READ
+
+
+def test_the_users_own_package_reads_its_folder(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path that leads to the folder, or around it, makes no library of it."""
+    (clone.parent / "site-packages" / "reader_of_settings.py").rename(clone / "reader_of_settings.py")
+    for folder in (clone, clone.parent):
+        monkeypatch.syspath_prepend(str(folder))
+    with importing_elsewhere():
+        assert import_module("reader_of_settings").SETTINGS == "of the folder"
