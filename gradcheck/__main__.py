@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
+#: Where XLA looks for CUDA's compiler, unless told otherwise: by default in ./cuda_sdk_lib.
+_CUDA = "--xla_gpu_cuda_data_dir=/usr/local/cuda"
+
 
 def main() -> None:
     """Run the command of this process; nothing follows it."""
@@ -20,6 +23,10 @@ def _leave_working_directory() -> None:
     # it may contain files of others: `python -m` looks there, and so does who starts a program, if PATH has an empty or
     # a relative entry; if gradcheck comes from there, it goes to the end, for child processes
     os.environ["PATH"] = os.pathsep.join(filter(os.path.isabs, os.get_exec_path())) or os.defpath
+    os.environ["NODEFAULTCURRENTDIRECTORYINEXEPATH"] = "1"  # Windows would look there first
+    flags = os.environ.get("XLA_FLAGS", "")
+    if not flags or flags.lstrip().startswith("--"):  # otherwise it names a file of flags
+        os.environ["XLA_FLAGS"] = f"{_CUDA} {flags}"
     own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if sys.path and not getattr(sys.flags, "safe_path", False) and sys.path[0] in ("", _here()):
         del sys.path[0]

@@ -136,6 +136,31 @@ def test_whoever_goes_on_after_a_command_leaves_as_he_likes(cases: Path) -> None
     assert (done.returncode, done.stderr) == (7, "later\ntaken apart")
 
 
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (None, "/usr/local/cuda"),
+        ("--xla_cpu_enable_fast_math=false", "/usr/local/cuda"),
+        ("--xla_gpu_cuda_data_dir=/opt/cuda", "/opt/cuda"),
+        ("flags.txt", "/of/the/file"),
+    ],
+)
+def test_jax_looks_for_the_compiler_of_a_gpu_elsewhere(cases: Path, flags: str | None, expected: str) -> None:
+    """XLA's own default is a folder of the working directory."""
+    pytest.importorskip("jaxlib")
+    Path("asks.py").write_text(
+        "import os, jaxlib.xla_client\nfrom gradcheck.engines.core import Core as Engine\n"
+        "compiling = jaxlib.xla_client.CompileOptions()\nbuilding = compiling.executable_build_options\n"
+        "open('folder', 'w').write(building.debug_options.xla_gpu_cuda_data_dir)\n"
+        "assert os.environ['NODEFAULTCURRENTDIRECTORYINEXEPATH'] == '1'\n"
+    )
+    Path("flags.txt").write_text("--xla_gpu_cuda_data_dir=/of/the/file")
+    environment = {} if flags is None else {"XLA_FLAGS": flags}
+    process = start("run", "--engine", "asks.py:Engine", env=environment, stdout=subprocess.PIPE)
+    assert "2 passed" in process.communicate(timeout=200)[0]
+    assert Path("folder").read_text() == expected
+
+
 @pytest.mark.skipif(os.name == "nt", reason="the command of Windows is a program")
 def test_processes_of_python_without_its_variables_import_nothing_of_the_folder(cases: Path) -> None:
     """The scripts of some distributions begin with `python3 -Es`: what it starts reads no PYTHONSAFEPATH."""
