@@ -265,7 +265,7 @@ def engines_of(options: Options) -> Engines:
 
 def _on_device(device: str, chosen: Engine) -> Engine:
     """Return torch on this device, others unchanged. Raises UsageError."""
-    if device == "cpu":
+    if device == "cpu" or chosen.name != "torch":
         return chosen
     from gradcheck.engines.torch import Torch
     from gradcheck.engines.torch_devices import device_of

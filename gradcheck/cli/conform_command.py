@@ -32,14 +32,14 @@ def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: 
     supervise(again=False)
     as_json, markdown, verbose = how["as_json"], how["markdown"], how["verbose"]
     from gradcheck.checks.conformance.engine_conformance import conform
-    from gradcheck.engines.core import Core
     from gradcheck.engines.resolve import resolve_engine as engine_of
-    from gradcheck.engines.torch import Torch
     from gradcheck.reports.commands import conformance_report as report
 
     chosen = engine_of(current_configuration().trusted("engines", engine, is_of_settings=False))
     cases = list(paths or filter(os.path.exists, options.DEFAULT_PATHS)) or None
-    found = conform(chosen, cases, ops=ops, timeout=timeout, dtype=how["dtype"], beside=(Core(), Torch()))
+    found = conform(
+        chosen, cases, ops=ops, timeout=timeout, dtype=how["dtype"], beside=(engine_of("core"), engine_of("torch"))
+    )
     look = Look(width=terminal_width() if is_terminal(stdout()) else 100, verbosity=min(1, verbose))
     if as_json:
         write_stdout(report.as_json(found), is_data=True)

@@ -13,6 +13,7 @@ from importlib import import_module, util
 from pathlib import Path
 
 from gradcheck.cli.output import write_stderr
+from gradcheck.engines.library_imports import importing_elsewhere
 from gradcheck.errors import UsageError
 from gradcheck.forks import report_from_here
 from gradcheck.language.case import STDIN
@@ -31,8 +32,9 @@ def watch(paths: Sequence[str], engines: Iterable[str], once: Callable[[tuple[st
         raise UsageError("--watch looks at files, and '-' is the standard input", hint="name the file")
     if not hasattr(os, "fork"):
         raise UsageError("--watch needs a system that can fork processes")
-    for module in ("gradcheck.checks.scheduling.run", "gradcheck.engines.core", "gradcheck.engines.torch"):
-        import_module(module)
+    with importing_elsewhere():
+        for module in ("gradcheck.checks.scheduling.run", "gradcheck.engines.core", "gradcheck.engines.torch"):
+            import_module(module)
     code = tuple(engine_folders(engines))
     known = file_states(paths, code)
     _run_in_fork(once, tuple(paths))

@@ -1,7 +1,8 @@
 """Imports of installed libraries, which find no settings in the folder.
 
 matplotlib takes settings from a `matplotlibrc` there, which can hold code, and Numba from a `.numba_config.yaml`, which
-can name code to load and files to write. The folder may come from others.
+can name code to load and files to write; UCX, which some builds of torch load, takes them from a `ucx.conf`. The folder
+may come from others.
 """
 
 from __future__ import annotations
@@ -60,20 +61,21 @@ def _is_library(file: str) -> bool:
 def _run_elsewhere(loader: Any, module: ModuleType) -> None:
     """Run a module for the first time."""
     del loader.exec_module  # of this object, which hides that of its class
-    with _working_in(_ELSEWHERE):
+    with working_elsewhere():
         loader.exec_module(module)
     if module.__name__ == "numba.core.config":
         module._config_fname = ""  # type: ignore[attr-defined]  # no file; it is read at each compilation, too
 
 
 @contextmanager
-def _working_in(folder: str) -> Iterator[None]:
+def working_elsewhere() -> Iterator[None]:
+    """Work in a folder without settings during the block."""
     try:
         here = os.getcwd()
     except OSError:  # it was removed, with all that it held
         yield
         return
-    os.chdir(folder)
+    os.chdir(_ELSEWHERE)
     try:
         yield
     finally:

@@ -173,3 +173,34 @@ def test_processes_of_python_without_its_variables_import_nothing_of_the_folder(
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
     assert (done.returncode, "2 passed" in done.stdout) == (0, True), done.stderr
     assert not Path("ran").exists()
+
+
+#: Python runs this at its start, also in the processes of a command.
+NOTES_WHERE_TORCH_IS_IMPORTED = """
+import os, sys
+def note(event, about):
+    if event == "import" and about[0] == "torch._C":
+        with open({file!r}, "a") as file:
+            print(os.getcwd(), file=file)
+sys.addaudithook(note)
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("run", "-j", "2"), ("conform", "core", "--op", "tanh", "cases"), ("snapshot", "cases"), ("run", "--watch")],
+)
+def test_torch_is_imported_in_another_folder(cases: Path, arguments: tuple[str, ...]) -> None:
+    """Some builds of it load UCX, which takes modules to load and files to write from a `ucx.conf`."""
+    folders, start_up = cases.parent / "folders", cases.parent / "startup"
+    start_up.mkdir()
+    (start_up / "sitecustomize.py").write_text(NOTES_WHERE_TORCH_IS_IMPORTED.format(file=str(folders)))
+    environment = {"PYTHONPATH": f"{start_up}{os.pathsep}{ROOT}"}
+    process = start(*arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if "--watch" in arguments:
+        assert process.stdout is not None
+        while "passed" not in process.stdout.readline():
+            assert process.poll() is None
+        process.terminate()
+    process.communicate(timeout=200)
+    assert set(folders.read_text().splitlines()) == {os.path.dirname(os.__file__)}

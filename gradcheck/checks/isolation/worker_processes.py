@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gradcheck.checks.isolation import time_limit
 from gradcheck.checks.isolation.time_limit import OutOfTime
+from gradcheck.engines.library_imports import working_elsewhere
 from gradcheck.errors import exception_text
 from gradcheck.forks import CRASH, end_fork, report_from_here
 from gradcheck.safe_files import is_same
@@ -169,7 +170,7 @@ class WorkerPool(LocalExecutor):
 def start_fork_server(preload: Sequence[str]) -> None:
     """Start the fork server, if none runs, and preload these modules."""
     if _method() == "forkserver":
-        with python_environment(dict.fromkeys(_THREADS, "1")):
+        with python_environment(dict.fromkeys(_THREADS, "1")), working_elsewhere():  # its forks return to the folder
             get_context("forkserver").set_forkserver_preload(list(preload))
             forkserver.ensure_running()
 
