@@ -32,11 +32,15 @@ def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: 
     supervise(again=False)
     as_json, markdown, verbose = how["as_json"], how["markdown"], how["verbose"]
     from gradcheck.checks.conformance.engine_conformance import conform
+    from gradcheck.cli.select import print_errors
     from gradcheck.engines.resolve import resolve_engine as engine_of
+    from gradcheck.language.loader import load
     from gradcheck.reports.commands import conformance_report as report
 
     chosen = engine_of(current_configuration().trusted("engines", engine, is_of_settings=False))
-    cases = list(paths or filter(os.path.exists, options.DEFAULT_PATHS)) or None
+    places = list(paths or filter(os.path.exists, options.DEFAULT_PATHS))
+    cases = load(places) if places else None
+    unread = 0 if cases is None else print_errors(cases.errors)
     found = conform(
         chosen, cases, ops=ops, timeout=timeout, dtype=how["dtype"], beside=(engine_of("core"), engine_of("torch"))
     )
@@ -47,4 +51,4 @@ def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: 
         write_stdout(report.as_markdown(found))
     else:
         write_stdout(report.render(found, look))
-    return 5 if found.checked_nothing else 0 if found.holds else 1
+    return max(unread, 5 if found.checked_nothing else 0 if found.holds else 1)

@@ -47,7 +47,9 @@ class _InstalledFinder(MetaPathFinder):
 
 
 def _is_library(file: str) -> bool:
-    """Return whether a file is installed, or in a folder of `sys.path` elsewhere, such as `pip --target` fills."""
+    """Return whether a file is installed, or in another folder of `sys.path`.
+
+    `pip install --target FOLDER` fills such a folder."""
     if is_installed_file(file):
         return True
     try:

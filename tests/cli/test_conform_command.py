@@ -30,6 +30,15 @@ def test_a_wrong_engine_is_exit_code_1(cases: Path, gradcheck: Any) -> None:
     assert {p["name"]: p["status"] for p in found["properties"]}["graphs of 100,000 nodes"] == "fails"
 
 
+def test_a_file_that_cannot_be_read_is_exit_code_2(cases: Path, gradcheck: Any) -> None:
+    """Its cases are among those that nobody checked: the engine may be wrong in them."""
+    (cases / "broken.yaml").write_text("inputs: {x: [1, 2]}\ngraph: {y: x * z}\n")
+    outcome = gradcheck("conform", "core", "--op", "mul")
+    assert outcome.code == 2
+    assert outcome.err.startswith("cases/broken.yaml:2:16: ")
+    assert "cases       2 right, 0 wrong" in outcome.out
+
+
 def test_an_unknown_engine_is_exit_code_2(gradcheck: Any) -> None:
     outcome = gradcheck("conform", "nowhere.py:Tensor")
     assert outcome.code == 2

@@ -150,7 +150,7 @@ class RoughRounding:
 
 
 def states_as_stated(evaluation: Evaluation, problem: Problem) -> list[State]:
-    """Return the states up to a step that raises against its claim, or does not.
+    """Return the states up to a step that raises against its claim.
 
     Its state holds what was before it, which is far from what comes after it without being near a rounding."""
     steps = zip(evaluation.states, problem.case.steps, strict=False)
