@@ -74,10 +74,10 @@ def _without_commands(text: str) -> str:
 
 
 def _is_named(path: Path, config: pytest.Config) -> bool:
-    inside = os.path.relpath(path, config.rootpath).replace(os.sep, "/")
+    inside, name = os.path.relpath(path, config.rootpath).replace(os.sep, "/"), path.stem + path.suffix.lower()
     patterns = [*_ALWAYS, *config.getini("gradcheck_files")]
     return any(
-        fnmatch(path.name, pattern) or fnmatch(inside, pattern) or inside.startswith(pattern.rstrip("/") + "/")
+        fnmatch(name, pattern) or fnmatch(inside, pattern) or inside.startswith(pattern.rstrip("/") + "/")
         for pattern in patterns
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,9 @@ def test_hooks_are_for_case_files() -> None:
         "gradcheck-engine": "gradcheck run --quiet",
     }
     assert hooks["gradcheck-engine"]["files"] == r"\.py$"
+    for name in ("gradcheck-validate", "gradcheck-run"):
+        files = ("cases/a.yaml", "b/cases/c/a.YML", "a.gradcheck.Yaml", "other.yaml", "cases/a.yaml.py", "cases/a.py")
+        assert [bool(re.search(hooks[name]["files"], file)) for file in files] == [True] * 3 + [False] * 3
 
 
 def test_pre_commit_runs_them(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -158,6 +158,13 @@ def test_the_name_of_a_file_commands_no_terminal_and_no_service(
         assert not [line for line in lines if line.startswith("::") or "##vso" in line or "\x1b" in line]
 
 
+@pytest.mark.parametrize("suffix", ["yml", "YAML", "Yml"])
+def test_files_are_collected_whatever_the_letters_of_their_suffix(tmp_path: Path, suffix: str) -> None:
+    (tmp_path / f"some.gradcheck.{suffix}").write_text(GOOD)
+    code, lines = call(tmp_path)
+    assert (code, lines[-1][:8]) == (0, "1 passed")
+
+
 def test_a_crash_over_one_file_costs_that_file_alone(tmp_path: Path) -> None:
     for name, text in {
         "conftest.py": CRASHES,

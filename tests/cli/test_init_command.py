@@ -98,7 +98,7 @@ def test_in_a_part_of_a_repository_what_belongs_to_its_root_goes_there(
     job = yaml.safe_load((folder / WRITTEN[1]).read_text())["jobs"]["gradcheck"]
     assert job["defaults"]["run"]["working-directory"] == "libs/a.b"
     hooks = yaml.safe_load((folder / WRITTEN[2]).read_text())["repos"][0]["hooks"]
-    assert hooks[0]["files"] == r"^(libs/a\.b/proofs)/.*\.ya?ml$|^libs/a\.b/.*\.gradcheck\.ya?ml$"
+    assert hooks[0]["files"] == r"^(libs/a\.b/proofs)/.*\.(?i:ya?ml)$|^libs/a\.b/.*\.gradcheck\.(?i:ya?ml)$"
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")

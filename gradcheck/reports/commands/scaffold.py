@@ -78,7 +78,7 @@ def pre_commit_config(below: str, paths: Sequence[str]) -> str:
 def pre_commit_entry(below: str, paths: Sequence[str]) -> str:
     """Return the entry alone, for a configuration that exists."""
     places = "|".join(re.escape(f"{below}{path}") for path in paths)
-    files = _quoted(rf"^({places})/.*\.ya?ml$|^{re.escape(below)}.*\.gradcheck\.ya?ml$")
+    files = _quoted(rf"^({places})/.*\.(?i:ya?ml)$|^{re.escape(below)}.*\.gradcheck\.(?i:ya?ml)$")
     lines = ["  - repo: local", "    hooks:"]
     for name, entry in (("validate", "gradcheck validate"), ("run", "gradcheck run --quiet")):
         lines += [f"      - id: gradcheck-{name}", f"        name: gradcheck {name}", f"        entry: {entry}"]
