@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -50,12 +51,9 @@ def _is_library(file: str) -> bool:
     """Return whether a file is installed, or in another folder of `sys.path`.
 
     `pip install --target FOLDER` fills such a folder."""
-    if is_installed_file(file):
-        return True
-    try:
-        here = os.path.join(os.getcwd(), "")
-    except OSError:  # it was removed, with all that it held
-        return False
+    here = os.path.join(working_directory(), "")
+    if is_installed_file(file) or not here:
+        return is_installed_file(file)
     places = tuple(os.path.join(folder, "") for folder in sys.path if os.path.isabs(folder))
     return file.startswith(places) and not file.startswith(here)
 
@@ -69,19 +67,35 @@ def _run_elsewhere(loader: Any, module: ModuleType) -> None:
         module._config_fname = ""  # type: ignore[attr-defined]  # no file; it is read at each compilation, too
 
 
+#: The folder that all threads have left, once a block; the last block returns to it.
+_left: list[str] = []
+_LEAVING = threading.RLock()
+
+
 @contextmanager
 def working_elsewhere() -> Iterator[None]:
     """Work in a folder without settings during the block."""
-    try:
-        here = os.getcwd()
-    except OSError:  # it was removed, with all that it held
-        yield
-        return
-    os.chdir(_ELSEWHERE)
+    with _LEAVING:
+        here = working_directory()
+        if here:
+            os.chdir(_ELSEWHERE)
+        _left.append(here)
     try:
         yield
     finally:
-        os.chdir(here)
+        with _LEAVING:
+            _left.remove(here)
+            if here and not _left:
+                os.chdir(here)
+
+
+def working_directory() -> str:
+    """Return the folder outside of such blocks; "" if it was removed."""
+    with _LEAVING:
+        try:
+            return _left[0] if _left else os.getcwd()
+        except OSError:
+            return ""
 
 
 _FINDER = _InstalledFinder()

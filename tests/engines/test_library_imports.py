@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gradcheck.engines.core import Core
-from gradcheck.engines.library_imports import importing_elsewhere
+from gradcheck.engines.library_imports import importing_elsewhere, working_elsewhere
 from gradcheck.engines.resolve import resolve_engine
 from gradcheck.engines.tensor_class.user_code_guard import Output
 
@@ -126,3 +127,27 @@ def test_the_users_own_package_reads_its_folder(clone: Path, monkeypatch: pytest
         monkeypatch.syspath_prepend(str(folder))
     with importing_elsewhere():
         assert import_module("reader_of_settings").SETTINGS == "of the folder"
+
+
+def test_imports_of_two_threads_lead_back_to_the_folder(clone: Path) -> None:
+    """The working directory is that of all threads: the second one to leave found the first one elsewhere."""
+    is_left, may_return = threading.Event(), threading.Event()
+
+    def work(first: bool) -> None:
+        if not first:
+            is_left.wait(60)
+        with working_elsewhere():
+            is_left.set()
+            if first:
+                may_return.wait(60)
+                return
+            may_return.set()
+            threads[0].join(60)
+            assert Path.cwd() != clone
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in (True, False)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert Path.cwd() == clone

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gradcheck.checks.isolation import time_limit
 from gradcheck.checks.isolation.time_limit import OutOfTime
-from gradcheck.engines.library_imports import working_elsewhere
+from gradcheck.engines.library_imports import working_directory, working_elsewhere
 from gradcheck.errors import exception_text
 from gradcheck.forks import CRASH, end_fork, report_from_here
 from gradcheck.safe_files import is_same
@@ -221,7 +221,8 @@ class WorkerProcess:
     def __init__(self, context: Any, given: Sequence[Any]) -> None:
         self._pipe, there = context.Pipe()
         theirs = self._pipe if context.get_start_method() == "fork" else None  # a fork has this end too
-        self._process = context.Process(target=_serve, args=(there, theirs, given), daemon=True)
+        places = there, theirs, working_directory()
+        self._process = context.Process(target=_serve, args=(*places, given), daemon=True)
         try:
             with _without_main(), python_environment(), warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # threads of libraries are not forked
@@ -292,9 +293,11 @@ def pickle_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> byte
     return pickle.dumps((function, args, kwargs))
 
 
-def _serve(pipe: Connection, theirs: Connection | None, inherited: Sequence[Any]) -> None:
-    """Answer calls until the pipe closes."""
+def _serve(pipe: Connection, theirs: Connection | None, folder: str, inherited: Sequence[Any]) -> None:
+    """Answer calls in a folder until the pipe closes."""
     global inherited_objects
+    if folder and folder != os.getcwd():  # another thread of the parent may have been elsewhere
+        os.chdir(folder)
     inherited_objects = inherited
     if theirs is not None:
         theirs.close()

@@ -24,6 +24,7 @@ from gradcheck.checks.options import QUICK
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.scheduling.run import run
 from gradcheck.engines.core import Core
+from gradcheck.engines.library_imports import working_elsewhere
 from gradcheck.language.problem import Problem
 from tests.conftest import FOREVER
 from tests.from_text import case_of
@@ -189,5 +190,15 @@ def test_what_is_loaded_late_is_waited_for() -> None:
     workers = WorkerPool(1)
     try:
         assert workers.submit_within(1.5, pauses).result() == "done"
+    finally:
+        workers.shutdown()
+
+
+def test_a_process_that_starts_while_a_library_is_imported_works_in_the_folder() -> None:
+    workers = WorkerPool(1)
+    try:
+        with working_elsewhere():
+            found = workers.submit(os.getcwd).result()
+        assert found == os.getcwd()
     finally:
         workers.shutdown()
