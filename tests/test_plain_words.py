@@ -15,8 +15,8 @@ PACKAGE = ROOT / "gradcheck"
 #: Lines of the package, and of its largest room.
 #: Raised from 84,000 and 26,300 with what code of one's own is checked for: its arguments, precision and layers; from
 #: 88,600 with what is told of Tensor classes: the line at fault, the formula of a rule; and with causes of wrong code;
-#: from 90,500 with numbers that are NaN in every engine, forwards in high precision, Jacobians and Hessians; from 94,500
-#: with causes that a correction gives, parts of a derived Jacobian, and imports outside of a stranger's folder.
+#: from 90,500 with numbers that are NaN in every engine, forwards in high precision, Jacobians and Hessians; from
+#: 94,500 with causes that a correction gives, parts of a derived Jacobian, and imports outside of a stranger's folder.
 MOST_LINES = 94_900
 MOST_LINES_OF_CHECKS = 30_700
 #: Names that more than one module, or more than one class, has.
