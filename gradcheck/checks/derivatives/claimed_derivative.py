@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from gradcheck.checks.derivatives.entry_mistakes import ALIKE, Entries
 from gradcheck.checks.derivatives.stated_derivatives import StatedDerivative
 from gradcheck.checks.points.point import Point
 from gradcheck.errors import GradcheckError
+from gradcheck.language.expr.nodes import Expr
 
 #: The precision in which claims of low precision are compared.
 _IN_LOW_PRECISION = 1e-2
@@ -22,10 +23,13 @@ _DOUBLE = np.dtype(np.float64).itemsize
 
 @dataclass(frozen=True)
 class ClaimedDerivative(Entries):
-    """The claimed and the right entries at one point of a case."""
+    """The claimed and the right entries at one point of a case.
+
+    `derive` returns the derived formula, or raises GradcheckError."""
 
     stated: StatedDerivative
     point: Point
+    derive: Callable[[], Expr]
 
     @property
     def gradients(self) -> Mapping[str, np.ndarray]:
@@ -33,7 +37,7 @@ class ClaimedDerivative(Entries):
         return self.point.scope(self.point.last_step).gradients
 
 
-def claimed_at(point: Point, stated: StatedDerivative) -> ClaimedDerivative | None:
+def claimed_at(point: Point, stated: StatedDerivative, derive: Callable[[], Expr]) -> ClaimedDerivative | None:
     """Return both sides at a point; None if not finite, or too large."""
     try:
         scope = point.scope(point.last_step)
@@ -45,4 +49,4 @@ def claimed_at(point: Point, stated: StatedDerivative) -> ClaimedDerivative | No
         return None
     within = ALIKE if point.problem.dtype.itemsize >= _DOUBLE else _IN_LOW_PRECISION
     rank = want.ndim - point.want.states[-1].values[stated.by].ndim
-    return ClaimedDerivative(got, want, rank, stated.term.name, within, stated, point)
+    return ClaimedDerivative(got, want, rank, stated.term.name, within, stated, point, derive)

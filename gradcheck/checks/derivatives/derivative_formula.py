@@ -52,10 +52,10 @@ def derived_formula(case: Case, term: Derivative, seed: int | None) -> Expr:
     else:
         formula = _gradient(problem.case, by, seed)
     if shape_of(Gradient(root)):
-        found = matrix_of(formula, root, shape_of)
+        found = matrix_of(formula, root, by, shape_of, problem.sizes.values())
     else:
         found = _tidy(rewrite(formula, lambda node: Literal(1) if node == Gradient(root) else node))
-    return _with_names_of_case(found, root, rows, problem)
+    return _with_names_of_case(found, root, rows, problem, scope)
 
 
 def _gradient(case: Case, tensor: str, seed: int | None) -> Expr:
@@ -73,33 +73,45 @@ def _gradient(case: Case, tensor: str, seed: int | None) -> Expr:
 
 
 def _tidy(expr: Expr) -> Expr:
-    """Return it without factors of 1, and with floats to choose from."""
+    """Return it without factors of 1, and with floats where there is a choice.
+
+    An op that takes no number in place of a gradient is written with a tensor."""
 
     def change(node: Expr) -> Expr:
-        if isinstance(node, Call) and node.op == "where" and not {*node.args[1:]} - {Literal(0), Literal(1)}:
-            return Call("where", (node.args[0], *(Literal(float(side == Literal(1))) for side in node.args[1:])))
-        if isinstance(node, Call) and node.op == "mul" and Literal(1) in node.args:
-            return node.args[1 if node.args[0] == Literal(1) else 0]
-        return node
+        match node:
+            case Call("where", (condition, *sides)) if not {*sides} - {Literal(0), Literal(1)}:
+                return Call("where", (condition, *(Literal(float(side == Literal(1))) for side in sides)))
+            case Call("mul", (Literal(1), other)) | Call("mul", (other, Literal(1))):
+                return other
+            case Call("neg", (Literal(int(number)),)):
+                return Literal(-number)
+            case Call("expand", (factor, shape)):
+                return _times(factor, Call("ones", (shape,)))
+            case Call("index_adjoint", (factor, Literal(int()) as place, Attribute() as shape)):
+                return _times(factor, Call("getitem", (Call("eye", (Call("getitem", (shape, Literal(0))),)), place)))
+            case _:
+                return node
 
     return rewrite(expr, change)
 
 
-def _with_names_of_case(expr: Expr, root: str, rows: str, problem: Problem) -> Expr:
+def _times(factor: Expr, tensor: Expr) -> Expr:
+    return tensor if factor == Literal(1) else Call("mul", (factor, tensor))
+
+
+def _with_names_of_case(expr: Expr, root: str, rows: str, problem: Problem, scope: Scope) -> Expr:
     """Return the expression in names of the case alone.
 
-    A word such as `n` stands for a size, and what the first gradient is for its name."""
-    words = {size: Name(word) for word, size in reversed(list(problem.sizes.items()))}
-    seed = problem.seeds[0][root]
+    A word such as `n` stands for a size that no other has, and what the first gradient is for its name."""
+    listed = list(problem.sizes.values())
+    words = {size: Name(word) for word, size in problem.sizes.items() if listed.count(size) == 1}
 
     def change(node: Expr) -> Expr:
         if isinstance(node, Gradient) and node.name == root:
             return parse(rows)
         is_size = isinstance(node, Call) and node.op == "getitem" and isinstance(node.args[0], Attribute)
         is_size = is_size or (isinstance(node, Attribute) and node.name == "numel")
-        if is_size and seed is not None and seed.ndim == 1 and seed.size in words:
-            return words[seed.size]
-        return node
+        return words.get(scope.value_of(node), node) if is_size and words else node
 
     written = {_FIRST: problem.case.graph[_FIRST].expr} if _FIRST in problem.case.graph else {}
     return rewrite(substitute(expr, written), change)

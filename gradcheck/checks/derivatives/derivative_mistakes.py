@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,8 @@ def with_mistakes(context: Context, stated: StatedDerivative, failed: Comparison
     if failed.status != "failed" or stated.what.is_stated_wrong or any(one.confidence for one in failed.diagnoses):
         return failed
     points = (context.points.own, context.points.unseen_point(GENERIC), *context.points.trials)
-    claimed = [claimed_at(point, stated) for point in points[: _MOST_POINTS + 1] if point is not None]
+    derive = cache(partial(derived_formula, context.points.own.problem.case, stated.term, None))
+    claimed = [claimed_at(point, stated, derive) for point in points[: _MOST_POINTS + 1] if point is not None]
     wrong = [one for one in claimed if one is not None and one.is_wrong]
     if not wrong:
         return failed
@@ -96,7 +98,7 @@ def _factors(one: ClaimedDerivative) -> Iterator[Guess]:
 def _terms(one: ClaimedDerivative) -> Iterator[Guess]:
     """Yield the derived formula without a term, or with one of the other sign."""
     try:
-        terms = signed_terms(derived_formula(one.point.problem.case, one.stated.term, None))
+        terms = signed_terms(one.derive())
         scope = one.point.scope(one.point.last_step)
         values = [(sign, expr, wide(scope.array_of(expr))) for sign, expr in terms]
     except (GradcheckError, InvalidCase):

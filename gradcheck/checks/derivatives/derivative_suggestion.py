@@ -2,41 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice, product
 
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.derivatives.claimed_derivative import ClaimedDerivative
-from gradcheck.checks.derivatives.derivative_formula import derived_formula
 from gradcheck.checks.failures.correction.suggestion import MAX_DERIVED, did_you_mean
 from gradcheck.checks.result import Diagnosis
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
-from gradcheck.language.expr.nodes import Expr, Literal
+from gradcheck.language.expr.nodes import Expr, Literal, Sequence
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import replace_part
 
-#: The most parts of either formula, and the most exchanges of one for another, that are tried.
-_MOST_PARTS, _MOST_TRIED = 40, 500
+#: The most parts of either formula, the most exchanges of one for another, and the most elements that all of these
+#: compute.
+_MOST_PARTS, _MOST_TRIED, _MOST_ELEMENTS = 40, 500, 30_000_000
+#: The largest derived formula of which parts are tried, in parts.
+_MOST_SEARCHED = 400
+#: Ops of a list of entries, or of rows.
+_OF_ENTRIES = ("tensor", "stack")
 #: The largest derivative, in entries, of which exchanges are tried.
 _MOST_ENTRIES = 2_500
 
 
-def suggestion(points: Sequence[ClaimedDerivative]) -> Diagnosis | None:
+def suggestion(points: list[ClaimedDerivative]) -> Diagnosis | None:
     """Return the claim with one part exchanged, or the derived formula.
 
     Either holds at all of the points. None if nothing is derived that does, or if it is long."""
     first = points[0]
     try:
-        derived = derived_formula(first.point.problem.case, first.stated.term, None)
+        derived = first.derive()
     except GradcheckError:
         return None
-    if not all(_holds(derived, one) for one in points):
+    if _size(derived) > _MOST_SEARCHED or not all(_holds(derived, one) for one in points):
         return None
     claim = first.stated.claim
-    for mended in islice(_exchanges(claim.expr, derived, first), _MOST_TRIED):
+    for mended in _exchanges(claim.expr, derived, first):
         if all(_holds(mended, one) for one in points):
             return did_you_mean(claim.text, to_text(mended), fact("suggestion_holds", points=len(points)))
     text = to_text(derived)
@@ -51,17 +55,34 @@ def _holds(formula: Expr, one: ClaimedDerivative) -> bool:
 
 
 def _exchanges(claim: Expr, derived: Expr, one: ClaimedDerivative) -> Iterator[Expr]:
-    """Yield the claim with a part exchanged, small parts first."""
+    """Yield the claim with an entry or a part exchanged, small parts first."""
     if one.want.size > _MOST_ENTRIES:
         return
-    offered = {to_text(part): part for part in _parts(derived) if not isinstance(part, Literal)}
+    for old, new in _entries(claim, derived):
+        yield replace_part(claim, old, new)
+    texts = {to_text(part): part for part in _parts(derived) if not isinstance(part, Literal)}
+    offered = {text: (part, _value(part, one)) for text, part in texts.items() if len(text) <= MAX_DERIVED}
     given = [(part, _value(part, one)) for part in _parts(claim) if part is not claim]
-    values = {text: _value(part, one) for text, part in offered.items()}
-    pairs = product(given, offered.items())
-    for (old, before), (text, new) in sorted(pairs, key=lambda pair: _size(pair[0][0]) + _size(pair[1][1])):
-        after = values[text]
-        if before is not None and after is not None and before.shape == after.shape and text != to_text(old):
-            yield replace_part(claim, old, new)
+    work = sum(value.size for _, value in given if value is not None) + one.want.size
+    pairs = sorted(product(given, offered.values()), key=lambda pair: _size(pair[0][0]) + _size(pair[1][0]))
+    fitting = (
+        (old, new)
+        for (old, before), (new, after) in pairs
+        if before is not None and after is not None and before.shape == after.shape and new != old
+    )
+    for old, new in islice(fitting, min(_MOST_TRIED, _MOST_ELEMENTS // work)):
+        yield replace_part(claim, old, new)
+
+
+def _entries(claim: Expr, derived: Expr) -> Iterator[tuple[Expr, Expr]]:
+    """Yield pairs of entries of two tensors that are written out."""
+    pairs = [(claim, derived)]
+    for old, new in pairs:
+        written_out = all(isinstance(one, Sequence) or getattr(one, "op", "") in _OF_ENTRIES for one in (old, new))
+        if written_out and len(old.children) == len(new.children):
+            pairs += zip(old.children, new.children, strict=True)
+        elif old is not claim:
+            yield old, new
 
 
 def _parts(expr: Expr) -> list[Expr]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from gradcheck.checks.derivatives.stated_derivatives import StatedDerivative
 from gradcheck.checks.documented_functions import documented_case
+from gradcheck.checks.scope import Scope
 from gradcheck.engines.core import Core
-from gradcheck.errors import Unsupported
+from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.language.case import Case, Claim, Step, Value
-from gradcheck.language.expr.nodes import Call, Derivative, Expr, Gradient, Literal, Name
+from gradcheck.language.expr.nodes import Call, Derivative, Dtype, Expr, Gradient, Literal, Name, Sequence
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import gradient_names
 from gradcheck.language.problem import Problem
@@ -37,7 +40,7 @@ class DerivedCase:
         return Derivative.of("jacobian", self.root, tensor)
 
 
-def derived_case(problem: Problem, listed: Sequence[StatedDerivative]) -> DerivedCase:
+def derived_case(problem: Problem, listed: list[StatedDerivative]) -> DerivedCase:
     """Return the case of claims that differentiate one tensor.
 
     At the sizes of the `problem`, no size is 1 by chance. Raises GradcheckError if a gradient cannot be derived."""
@@ -51,11 +54,13 @@ def derived_case(problem: Problem, listed: Sequence[StatedDerivative]) -> Derive
         first_order = replace(case, steps=(pass_,), formulas={first.rows: (Claim.of(Name(root)),)})
     case, gradients = _with_spoken_gradients(case, problem, listed)
     case, root, array = _with_root(case, problem, root, first.by)
+    scope = Scope(problem, Core().evaluate(problem).states[-1])
     claims: dict[tuple[str, str], tuple[list[StatedDerivative], Expr]] = {}
     made: dict[bool, dict[str, list[Claim]]] = {False: {}, True: {}}
     for one in listed:
         claimed = with_names(one.claim.expr, gradients)
-        formula = replace(Claim.of(_contraction(root, claimed, array.ndim)), place=one.claim.place)
+        factor = _in_dtype(claimed, one.claim.expr, scope, array.dtype) if array.ndim else claimed
+        formula = replace(Claim.of(_contraction(root, factor, array.ndim)), place=one.claim.place)
         known = claims.setdefault((one.by, formula.text), ([], claimed))[0]
         known.append(one)
         of_tensor = made[one.what.is_stated_wrong].setdefault(one.by, [])
@@ -72,6 +77,19 @@ def derived_case(problem: Problem, listed: Sequence[StatedDerivative]) -> Derive
     return DerivedCase(case, root, claims, first_order)
 
 
+def _in_dtype(claimed: Expr, stated: Expr, scope: Scope, dtype: np.dtype) -> Expr:
+    """Return a claim of other numbers, or lists, in the dtype of the gradient.
+
+    What contracts them takes no two dtypes. Complex numbers stay: in a real dtype they would lose a part."""
+    try:
+        found = scope.array_of(stated).dtype
+    except (GradcheckError, ValueError):  # reported where it is evaluated
+        return claimed
+    if isinstance(claimed, Sequence):
+        claimed = Call("tensor", (claimed,))
+    return claimed if found == dtype or found.kind == "c" else Call("to", (claimed, Dtype(dtype.name)))
+
+
 def _contraction(root: str, claimed: Expr, ndim: int) -> Expr:
     """Return the gradient that a Jacobian claims, for any incoming one."""
     if not ndim:
@@ -84,6 +102,8 @@ def contracted_claim(formula: Expr) -> Expr | None:
     if not isinstance(formula, Call) or formula.op not in ("mul", "tensordot") or len(formula.args) != 2:
         return None
     gradient, claimed = formula.args
+    if isinstance(claimed, Call) and claimed.op == "to" and isinstance(claimed.args[-1], Dtype):
+        claimed = claimed.args[0]
     return claimed if isinstance(gradient, Gradient) and not gradient_names(claimed) else None
 
 
@@ -103,7 +123,7 @@ def _with_root(case: Case, problem: Problem, root: str, by: str) -> tuple[Case, 
 
 
 def _with_spoken_gradients(
-    case: Case, problem: Problem, listed: Sequence[StatedDerivative]
+    case: Case, problem: Problem, listed: Iterable[StatedDerivative]
 ) -> tuple[Case, dict[str, str]]:
     """Return the case with `let`, and an entry for each `grad(p)` of claims."""
     stated = problem.case

@@ -6,12 +6,12 @@ matrix is built from the leaves up: of `p * (g - (g * p).sum())` it is `diag(p) 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from math import prod
 from typing import NamedTuple, TypeAlias
 
 from gradcheck.errors import Unsupported
-from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Sequence
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name, Sequence
 from gradcheck.language.expr.traverse import gradient_names
 
 #: What holds where a comparison does not.
@@ -37,10 +37,11 @@ class Term(NamedTuple):
     divisor: tuple[Expr, ...] = ()
 
 
-def matrix_of(formula: Expr, root: str, shape_of: ShapeOf) -> Expr:
+def matrix_of(formula: Expr, root: str, by: str, shape_of: ShapeOf, open_sizes: Collection[int] = ()) -> Expr:
     """Return the matrix: the shape of `grad(root)`, then that of the formula.
 
-    Both have at most one dimension. Raises Unsupported for a form that is not known."""
+    The latter is that of `by`. Both have at most one dimension. No list of entries has one of the `open_sizes`. Raises
+    Unsupported for a form that is not known."""
     rows, columns = shape_of(Gradient(root)), shape_of(formula)
     if len(rows) > 1 or len(columns) > 1:
         raise Unsupported("a derivative of tensors of several dimensions has no short form here")
@@ -48,26 +49,24 @@ def matrix_of(formula: Expr, root: str, shape_of: ShapeOf) -> Expr:
     if not terms:
         return Call("zeros", tuple(Literal(size) for size in rows + columns))
     by_entries = _written_by_entries(terms, rows + columns)
-    if by_entries is not None:
+    if by_entries is not None and not {*open_sizes} & {*rows, *columns}:
         return by_entries
     terms = sorted(terms, key=lambda term: term.sign, reverse=True)
-    size = Attribute(Gradient(root), "shape")
-    total = _written(terms[0], size)
+    sizes = [Call("getitem", (Attribute(of, "shape"), Literal(0))) for of in (Gradient(root), Name(by))]
+    total = _written(terms[0], *sizes)
     total = Call("neg", (total,)) if terms[0].sign < 0 else total
     for term in terms[1:]:
-        total = Call("sub" if term.sign < 0 else "add", (total, _written(term, size)))
+        total = Call("sub" if term.sign < 0 else "add", (total, _written(term, *sizes)))
     return total
 
 
-def _written(term: Term, size: Expr) -> Expr:
-    """Return a term without its sign."""
-    length = Call("getitem", (size, Literal(0)))
+def _written(term: Term, length: Expr, width: Expr) -> Expr:
+    """Return a term without its sign, of so many rows and columns."""
     left, right = term.left, term.right
     if term.kind == "diag":
         found: Expr = Call("eye", (length,)) if left is None else Call("diag", (left,))
     elif term.kind == "outer":
-        ones = Call("ones", (length,))
-        found = Call("outer", (left or ones, right or ones))
+        found = Call("outer", (left or Call("ones", (length,)), right or Call("ones", (width,))))
     else:
         found = left if left is not None else Call("ones", (length,))
     return _scaled(found, term)
@@ -104,9 +103,13 @@ def _written_by_entries(terms: Iterable[Term], shape: tuple[int, ...]) -> Expr |
 
 def _negative(expr: Expr) -> Expr:
     """Return a product or quotient with its first factor negated."""
-    if isinstance(expr, Call) and expr.op in ("mul", "div"):
-        return Call(expr.op, (_negative(expr.args[0]), *expr.args[1:]))
-    return Call("neg", (expr,))
+    match expr:
+        case Call("mul" | "div", (first, *others)):
+            return Call(expr.op, (_negative(first), *others))
+        case Literal(int() | float() as number):
+            return Literal(-number)
+        case _:
+            return Call("neg", (expr,))
 
 
 def _place_of_unit(side: Expr | None) -> int | None:

@@ -13,7 +13,7 @@ from tests.from_text import case_of
 def claimed(claim: str, numbers: str = "[1.0, 2.0]") -> ClaimedDerivative | None:
     case = case_of(f"inputs: {{x: {numbers}}}\ngraph: {{y: x * x, f: y.sum()}}\njacobians: {{y: {{x: '{claim}'}}}}\n")
     (stated,) = stated_derivatives(case)
-    return claimed_at(Point(draw(case), engines_of(Options())), stated)
+    return claimed_at(Point(draw(case), engines_of(Options())), stated, lambda: stated.claim.expr)
 
 
 def test_a_claim_is_right_or_wrong_and_what_gives_its_numbers_explains_it() -> None:

@@ -238,3 +238,23 @@ def test_a_derivative_of_0_has_no_note_on_incoming_gradients() -> None:
     (c,) = stated(with_claims("jacobians", "y", "x", ["zeros(3, 3)"], graph))
     assert c.status == "passed"
     assert not {note.kind for note in c.notes} & {"gradient_is_zero", "incoming_is_one"}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "claim", "is_right"),
+    [
+        ("float64", "tensor([[3, 0], [0, 3]])", True),
+        ("float64", "[[3, 0], [0, 3 * x[0] / x[0]]]", True),
+        ("float64", "3 * eye(2, dtype=float32)", True),
+        ("float32", "tensor([[True, False], [False, True]]) * 3", True),
+        ("complex128", "3 * eye(2)", True),
+        ("complex128", "tensor([[3, 0], [1, 3]])", False),
+        ("float64", "tensor([[3, 0], [0, 3]]) // 2", False),
+    ],
+)
+def test_numbers_of_any_dtype_may_be_claimed(dtype: str, claim: str, is_right: bool) -> None:
+    found = checked(
+        f'dtype: {dtype}\ninputs: {{x: "randn(2)"}}\ngraph: {{y: 3 * x}}\njacobians: {{y: {{x: "{claim}"}}}}'
+    )
+    assert {c.status for c in stated(found)} == {"passed" if is_right else "failed"}
+    assert not any(c.mismatch is not None and c.mismatch.kind == "claim_raised" for c in found.comparisons)

@@ -33,9 +33,17 @@ UNICYCLE = """
         (LOGISTIC, "jacobians", "p", "w", "diag(p) @ X", "did_you_mean", "diag(s) @ X"),
         (UNICYCLE, "jacobians", "y", "u", "stack([stack([x[2], 0 * u[0]]), stack([x[1], u[0]]), x[:2]])", "derived",
          "tensor([[cos(x[2]), 0.0], [sin(x[2]), 0.0], [0.0, 1.0]])"),
+        (UNICYCLE, "jacobians", "y", "u", "tensor([[cos(x[2]), 0], [u[0] * cos(x[2]), 0], [0, 1]])", "did_you_mean",
+         "tensor([[cos(x[2]), 0], [sin(x[2]), 0], [0, 1]])"),
     ],
 )  # fmt: skip
 def test_a_part_of_the_derived_one_is_suggested_or_all_of_it(
     text: str, section: str, of: str, by: str, claim: str, kind: str, formula: str
 ) -> None:
     assert [(one.kind, one.formula) for one in diagnoses(text, section, of, by, claim)] == [(kind, formula)]
+
+
+def test_long_formulas_are_neither_suggested_nor_searched() -> None:
+    steps = "".join(f', h{i + 1}: "tanh(h{i} * w + x)"' for i in range(12))
+    text = f'inputs: {{x: "randn(4)", w: "randn(4)"}}\ngraph: {{h0: tanh(x){steps}, f: (h12 ** 2).sum()}}\n'
+    assert diagnoses(text, "hessians", "f", "x", "diag((1 - h11 ** 2) * w + x * h0 + h1 * h2)") == ()

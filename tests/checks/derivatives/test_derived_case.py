@@ -44,3 +44,4 @@ def test_a_suggested_contraction_gives_the_derivative() -> None:
     assert claimed("grad(y) * (2 * x)") == "2 * x"
     assert claimed("x.T @ grad(y)") is None
     assert claimed("grad(y) * grad(y)") is None
+    assert claimed("tensordot(grad(y), to(diag(k), torch.float64), dims=1)") == "diag(k)"

@@ -27,7 +27,7 @@ def scope() -> Scope:
 
 
 def matrix(formula: str) -> Expr:
-    return matrix_of(parse(formula), "y", lambda expr: tuple(getattr(scope().value_of(expr), "shape", ())))
+    return matrix_of(parse(formula), "y", "v", lambda expr: tuple(getattr(scope().value_of(expr), "shape", ())))
 
 
 @pytest.mark.parametrize(
