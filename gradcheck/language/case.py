@@ -96,6 +96,7 @@ class Step:
     expected: Mapping[str, Value | None] = field(default_factory=dict)
     checks: tuple[Claim, ...] = ()
     place: Place = field(default_factory=Place, compare=False)
+    is_implied: bool = field(default=False, compare=False)  # the case states no pass
 
 
 @dataclass(frozen=True, slots=True)

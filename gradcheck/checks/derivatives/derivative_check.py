@@ -17,6 +17,7 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.derivatives.derivative_mistakes import with_mistakes
 from gradcheck.checks.derivatives.derived_case import DerivedCase, contracted_claim, derived_case
 from gradcheck.checks.derivatives.stated_derivatives import StatedDerivative, stated_derivatives
+from gradcheck.checks.failures.correction.suggestion import did_you_mean
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.points.drawing import GENERIC
 from gradcheck.checks.points.point import Point
@@ -201,7 +202,8 @@ class _DerivedRun:
             c = replace(c, certificate=None).with_notes(self.why_unsure)
         added = self.derived.case.graph.keys() - self.context.case.graph.keys()
         notes = tuple(note for note in c.notes if note.kind not in _OF_A_GRADIENT)
-        c = replace(c, cause=None, part=None, notes=notes, diagnoses=tuple(_of_derivative(c.diagnoses, added)))
+        diagnoses = tuple(_of_derivative(c.diagnoses, added, self._stated(c)))
+        c = replace(c, cause=None, part=None, notes=notes, diagnoses=diagnoses)
         if c.trial is None or c.mask is None:
             return c
         try:
@@ -232,7 +234,9 @@ def _why_unsure(first_order: Context) -> Fact | None:
     return next(unproved, fact("not_proved", why=fact("gradient_not_proved")))
 
 
-def _of_derivative(diagnoses: Iterable[Diagnosis], added: Collection[str]) -> Iterator[Diagnosis]:
+def _of_derivative(
+    diagnoses: Iterable[Diagnosis], added: Collection[str], stated: Sequence[StatedDerivative]
+) -> Iterator[Diagnosis]:
     """Yield the diagnoses that hold for a derivative as for its contraction.
 
     A suggestion with a name that was `added` to the author's is none."""
@@ -242,5 +246,4 @@ def _of_derivative(diagnoses: Iterable[Diagnosis], added: Collection[str]) -> It
         if one.kind == "did_you_mean":
             meant = contracted_claim(parse(one.formula))
             if meant is not None and free_names(meant).keys().isdisjoint(added):
-                text = to_text(meant)
-                yield Diagnosis(one.kind, fact("did_you_mean", formula=text), formula=text)
+                yield from (did_you_mean(this.claim.text, to_text(meant), None) for this in stated[:1])

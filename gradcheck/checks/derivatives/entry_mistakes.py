@@ -118,7 +118,7 @@ def factors(one: Entries) -> Iterator[Guess]:
     """Yield the entries times the constant that the largest is off by."""
     want = one.want
     largest = np.unravel_index(np.argmax(np.abs(want)), want.shape)
-    if one.got.shape == want.shape and want[largest] and one.got[largest].imag == 0:
+    if one.got.shape == want.shape and want[largest] and one.got[largest] and one.got[largest].imag == 0:
         factor = float(f"{(one.got[largest] / want[largest]).real:.6g}")
         kind = "sign" if factor == -1 else "factor"
         yield kind, fact("derivative_constant", factor=factor), want * factor

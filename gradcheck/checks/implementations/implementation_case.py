@@ -79,7 +79,7 @@ def case_as_run(case: Case, seed: int | None) -> Case:
     Neither says from where a backward pass starts, and where that is not one number, it cannot without."""
     last = list(case.graph)[-1]
     (*others, step) = case.steps
-    states_more = case.implementations or case.states_derivatives
+    states_more = case.implementations or (case.states_derivatives and step.is_implied)
     if not states_more or others or dict(step.roots) != {last: None} or step.raises:
         return case
     try:

@@ -184,7 +184,8 @@ class _CaseReader:
         if not said.graph:
             return ()
         last = next(reversed(said.graph))
-        return (Step("backward", roots={last: None}, place=self.document.key_place(("graph", last))),)
+        place = self.document.key_place(("graph", last))
+        return (Step("backward", roots={last: None}, place=place, is_implied=True),)
 
     def _step(self, path: Path, said: model.Step) -> Step:
         given = [action for action in ("backward", "zero_grad", "forward") if action in said.given]

@@ -258,3 +258,9 @@ def test_numbers_of_any_dtype_may_be_claimed(dtype: str, claim: str, is_right: b
     )
     assert {c.status for c in stated(found)} == {"passed" if is_right else "failed"}
     assert not any(c.mismatch is not None and c.mismatch.kind == "claim_raised" for c in found.comparisons)
+
+
+def test_a_suggestion_is_an_edit_of_the_claim() -> None:
+    found = with_claims("jacobians", "s", "w", ["diag(s * (2 - s)) @ X"])
+    edits = [one.edit for c in stated(found) for one in c.diagnoses if one.kind == "did_you_mean"]
+    assert [edit.apply_to("diag(s * (2 - s)) @ X") for edit in edits if edit] == ["diag(s * (1 - s)) @ X"]

@@ -49,3 +49,7 @@ def test_a_mistake_holds_at_every_point() -> None:
     one, other = Entries(J.T, J, 1, "J", 1e-6), Entries(2 * OTHER, OTHER, 1, "J", 1e-6)
     assert common_mistake([one, other], (orders, factors)) is None
     assert common_mistake([one, Entries(OTHER.T, OTHER, 1, "J", 1e-6)], (orders, factors)) is not None
+
+
+def test_zeros_are_off_by_no_factor() -> None:
+    assert kinds(0 * J) != "derivative_constant"

@@ -89,3 +89,5 @@ def test_a_pass_of_a_case_of_jacobians_starts_from_random_numbers() -> None:
     assert incoming.expr == parse("randn_like(y)")
     scalar = case_of("inputs: {x: randn(3)}\ngraph: {y: exp(x).sum()}\njacobians: {y: {x: exp(x)}}\n")
     assert case_as_run(scalar, None) is scalar
+    stated = case_of("inputs: {x: randn(3)}\ngraph: {y: exp(x)}\nbackward: y\njacobians: {y: {x: diag(y)}}\n")
+    assert case_as_run(stated, None) is stated

@@ -270,7 +270,7 @@ def is_equally_undefined(wrong: Claim | None, claims: StepClaims, found: Compari
     return before.shape == got.shape and not np.any(np.isfinite(got[found.mask]) | np.isfinite(before[found.mask]))
 
 
-def did_you_mean(wrong: str, right: str, standing: Fact) -> Diagnosis:
+def did_you_mean(wrong: str, right: str, standing: Fact | None) -> Diagnosis:
     """Return a suggestion as the smallest edit of the author's text."""
     edit = smallest_edit(wrong, parse(right))
     formula = " ".join(edit.apply_to(wrong).split()) if "\n" in wrong else edit.apply_to(wrong)
