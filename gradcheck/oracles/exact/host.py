@@ -27,7 +27,8 @@ class DualHost(NumPy):
             if Dual in kinds and kinds <= _KNOWN:
                 return apply_rule(self.point, op, bound)
         if op.name == "tensor" and _holds_dual(args):
-            return ops.detach(self._tensor(args[0]))
+            made, dtype = ops.detach(self._tensor(args[0])), kwargs.get("dtype")
+            return made if dtype is None else ops.to(made, dtype)
         return op(*args, **kwargs)
 
     def _tensor(self, data: Any) -> Any:

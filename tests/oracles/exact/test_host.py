@@ -52,3 +52,11 @@ def test_lists_of_dual_numbers_are_one_without_a_gradient() -> None:
     assert found.value[0].tolist() == [1, int(one.value)]
     assert int(found.value[1, 0]) * 2 % POINT.prime == 1
     assert int(found.value[1, 1]) == POINT.prime - 2
+
+
+def test_lists_of_dual_numbers_in_integers_are_refused() -> None:
+    """What is cut off would be proved."""
+    make, one = lookup("tensor"), dual()
+    with pytest.raises(Unsupported):
+        DualHost(POINT).call(make, ([one, 2],), {"dtype": np.dtype(np.int64)})
+    assert DualHost(POINT).call(make, ([one, 2],), {"dtype": np.dtype(np.float32)}).shape == (2,)
