@@ -14,7 +14,7 @@ from gradcheck.checks.scope import Scope
 from gradcheck.engines.core import Core
 from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.language.case import Case, Claim, Step, Value
-from gradcheck.language.expr.nodes import Call, Derivative, Dtype, Expr, Gradient, Literal, Name, Sequence
+from gradcheck.language.expr.nodes import Call, Derivative, Dtype, Expr, Gradient, Literal, Name
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import gradient_names
 from gradcheck.language.problem import Problem
@@ -82,10 +82,10 @@ def _in_dtype(claimed: Expr, stated: Expr, scope: Scope, dtype: np.dtype) -> Exp
 
     What contracts them takes no two dtypes. Complex numbers stay: in a real dtype they would lose a part."""
     try:
-        found = scope.array_of(stated).dtype
+        found, is_list = scope.array_of(stated).dtype, not hasattr(scope.value_of(stated), "shape")
     except (GradcheckError, ValueError):  # reported where it is evaluated
         return claimed
-    if isinstance(claimed, Sequence):
+    if is_list:
         claimed = Call("tensor", (claimed,))
     return claimed if found == dtype or found.kind == "c" else Call("to", (claimed, Dtype(dtype.name)))
 

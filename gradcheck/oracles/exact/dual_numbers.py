@@ -107,6 +107,8 @@ class Dual(Operators):
     # Arithmetic ------------------------------------------------------------------------------------
 
     def __add__(self, other: Any) -> Dual:
+        if isinstance(self, Indicator) and getattr(other, "dtype", None) == self.dtype:
+            raise Unsupported("a sum of booleans, which is a boolean")
         return _sum(self, lift(self.point, other), 1)
 
     def __sub__(self, other: Any) -> Dual:

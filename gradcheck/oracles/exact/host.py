@@ -6,8 +6,9 @@ from typing import Any
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import Op
+from gradcheck.errors import Unsupported
 from gradcheck.language.evaluation.host import NumPy
-from gradcheck.oracles.exact.dual_numbers import EXACT_RULES, Dual, apply_rule, lift
+from gradcheck.oracles.exact.dual_numbers import EXACT_RULES, Dual, Indicator, apply_rule, lift
 from gradcheck.oracles.exact.field_point import FieldPoint
 
 #: Types of arguments that a rule takes beside dual numbers.
@@ -35,6 +36,8 @@ class DualHost(NumPy):
         """Return nested lists with dual numbers in them as one."""
         if isinstance(data, (list, tuple)):
             return ops.stack([self._tensor(one) for one in data])
+        if isinstance(data, Indicator):
+            raise Unsupported("lists of booleans, whose sums are booleans, or integers")
         return lift(self.point, data)
 
 

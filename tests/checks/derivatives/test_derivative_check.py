@@ -246,6 +246,8 @@ def test_a_derivative_of_0_has_no_note_on_incoming_gradients() -> None:
         ("float64", "tensor([[3, 0], [0, 3]])", True),
         ("float64", "[[3, 0], [0, 3 * x[0] / x[0]]]", True),
         ("float64", "3 * eye(2, dtype=float32)", True),
+        ("float64", "2 * (eye(2) + diag((x > 0) + (x <= 0)))", False),
+        ("float64", "2 * eye(2) + diag((x > -inf) + (x < inf))", True),
         ("float32", "tensor([[True, False], [False, True]]) * 3", True),
         ("complex128", "3 * eye(2)", True),
         ("complex128", "tensor([[3, 0], [1, 3]])", False),
@@ -264,3 +266,14 @@ def test_a_suggestion_is_an_edit_of_the_claim() -> None:
     found = with_claims("jacobians", "s", "w", ["diag(s * (2 - s)) @ X"])
     edits = [one.edit for c in stated(found) for one in c.diagnoses if one.kind == "did_you_mean"]
     assert [edit.apply_to("diag(s * (2 - s)) @ X") for edit in edits if edit] == ["diag(s * (1 - s)) @ X"]
+
+
+@pytest.mark.parametrize("claim", ["(x > 0) + (x > 0)", "tensor([x[0] > 0, x[1] > 0]) + tensor([x[0] > 0, x[1] > 0])"])
+def test_a_sum_of_booleans_is_no_sum_of_numbers(claim: str) -> None:
+    found = checked(f'inputs: {{x: [1.0, -2.0]}}\ngraph: {{y: 2 * relu(x)}}\njacobians: {{y: {{x: "diag({claim})"}}}}')
+    assert found.status == "failed"
+
+
+def test_a_list_in_let_may_be_claimed() -> None:
+    found = checked('inputs: {x: "randn(2)"}\nlet: {J: "[[3, 0], [0, 3]]"}\ngraph: {y: 3 * x}\njacobians: {y: {x: J}}')
+    assert found.status == "passed"
