@@ -150,7 +150,10 @@ def _joined(own: Comparison, beyond: Comparison) -> Comparison:
     notes = tuple(note for note in beyond.notes if note not in own.notes)
     if own.is_failing and beyond.is_failing:
         return replace(own, diagnoses=beyond.diagnoses, **known).with_notes(*notes)
-    is_known = beyond.certificate or beyond.status == "not_differentiable" or beyond.passes_by_wrong_reference
+    rounds = own.got_array is None or own.got_array.dtype.kind not in "biu"
+    is_known = (
+        (rounds and beyond.certificate) or beyond.status == "not_differentiable" or beyond.passes_by_wrong_reference
+    )
     if own.is_failing and (is_known or (beyond.status == "passed" and _may_be_rounding(own))):
         return own.without_numbers(beyond.status, mismatch=None, **known).with_notes(*notes)
     if own.is_failing:
