@@ -107,7 +107,9 @@ def _leaves(case: Case) -> list[str]:
 
 
 def _passes(case: Case) -> Iterator[str]:
-    """Yield `backward` if it suffices, else `steps`; nothing for the default."""
+    """Yield `backward` if it suffices, else `steps`; nothing for the default.
+
+    In a case of Jacobians, one that is stated is none: it starts from one number."""
     (step, *rest) = case.steps
     if rest or step != Step("backward", roots=step.roots):
         yield "steps:"
@@ -115,7 +117,7 @@ def _passes(case: Case) -> Iterator[str]:
             lines = _step(one)
             yield f"  - {next(lines)}"
             yield from (f"    {line}" for line in lines)
-    elif dict(step.roots) != {list(case.graph)[-1]: None}:
+    elif dict(step.roots) != {list(case.graph)[-1]: None} or (case.states_derivatives and not step.is_implied):
         yield f"backward: {_roots(step.roots)}"
 
 

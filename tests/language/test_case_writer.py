@@ -34,7 +34,7 @@ def content(value: Any) -> Any:
     if isinstance(value, Place):
         return None
     if is_dataclass(value) and not hasattr(value, "label"):
-        skipped = {"place", "places", "id", "is_verbatim"} | ({"text"} if type(value) is Value else set())
+        skipped = {"place", "places", "id", "is_verbatim", "is_implied"} | ({"text"} if type(value) is Value else set())
         return type(value).__name__, {
             f.name: content(getattr(value, f.name)) for f in fields(value) if f.name not in skipped
         }
@@ -56,6 +56,14 @@ def again(case: Case) -> Case:
 def test_every_shipped_case() -> None:
     for case in shipped():
         assert content(again(case)) == content(case), case.id
+
+
+def test_a_stated_pass_of_a_case_of_jacobians_stays_stated() -> None:
+    """Without it, a pass through several elements starts from random numbers."""
+    text = "inputs: {x: randn(3)}\ngraph: {y: exp(x)}\n%sjacobians: {y: {x: diag(y)}}\n"
+    for stated in ("", "backward: y\n"):
+        (case,), _ = load_text(text % stated, "case.yaml")
+        assert again(case).steps[0].is_implied == case.steps[0].is_implied == (not stated)
 
 
 SCALARS = st.one_of(

@@ -253,9 +253,9 @@ class Suggester:
 
 def _says_less_than_an_edit(one: Diagnosis) -> bool:
     """Return whether a cause is none, a guess, or one of several."""
-    if one.kind == "unknown" or (one.confidence == "possible" and one.kind != "these_numbers_only"):
+    if one.message.kind == "path_sign" or one.kind in ("unknown", "mixed_up"):
         return True
-    return one.message.kind == "path_sign" or one.kind == "mixed_up"
+    return one.confidence == "possible" and one.kind != "path_dropped"
 
 
 def is_equally_undefined(wrong: Claim | None, claims: StepClaims, found: Comparison) -> bool:
