@@ -11,7 +11,7 @@ import numpy as np
 BENCHMARKS = (
     *("chain", "small", "middle", "scale", "matmul", "startup", "files", "again", "parallel", "linear", "failing"),
     *("peers", "diagnosis", "probing", "proof", "power", "steady", "textbook", "exam", "spellings", "opinfo"),
-    *("fuzz", "folders", "mutation", "cancelling", "nan_traps", "derivatives"),
+    *("fuzz", "folders", "mutation", "cancelling", "nan_traps", "derivatives", "derivations"),
     *("planted", "code", "iterating", "layers", "page"),
 )
 #: Those that take options of their own, and run alone then.

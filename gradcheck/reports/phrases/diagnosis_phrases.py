@@ -82,6 +82,7 @@ add_phrases(
         "extra_divisor": "the division by {factor} is too much",
         "other_dim": "{op} goes over dim {got}, where dim {want} belongs",
         "part_exchanged": "{got} stands where {want} belongs",
+        "factors_swapped": "the factors of {got} are in the other order: {want} belongs",
         "part_of_other_sign": "{got} has the wrong sign: {want} belongs",
         "part_transposed": "{got} is not transposed: {want} belongs",
         "transpose_term_missing": "one of two terms is missing: with its own transpose added it is right",

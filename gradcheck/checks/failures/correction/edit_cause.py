@@ -87,6 +87,8 @@ class _Comparison:
             if len(got) != len(want) or not all(map(self._same, got.values(), want.values())):
                 return None
             return _cause("other_formula", fact("part_exchanged", got=wrong.op, want=right.op))
+        if wrong.op == "matmul" and all(map(self._same, wrong.args, reversed(right.args))):
+            return _cause("operand_transposed", fact("factors_swapped", got=to_text(wrong), want=to_text(right)))
         other = [name for name in {**got, **want} if name not in got or name not in want]
         other += [name for name in got if name in want and not self._same(got[name], want[name])]
         if len(other) != 1:

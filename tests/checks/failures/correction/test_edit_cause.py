@@ -42,6 +42,8 @@ def difference(wrong: str, right: str) -> tuple[str, str] | None:
         ("p @ x + 1", "p @ x.T + 1", "operand_transposed", "x is not transposed: x.T belongs"),
         ("p - x * (1 - p) * p", "p - x * (p - 1) * p", "one_term", "1 - p has the wrong sign: p - 1 belongs"),
         ("-p / beta + x * p", "x * p * w - p / beta", "factor_of_tensor", "the factor w is missing"),
+        ("-x.T @ w", "w @ -x.T", "operand_transposed",
+         "the factors of -x.T @ w are in the other order: w @ -x.T belongs"),
         ("1 - y", "1 - p * p", "other_formula", "y stands where p * p belongs"),
     ],
 )  # fmt: skip
