@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from autograd.extend import primitive
 
 from gradcheck.engines.implementation.code_kinds import code_of
 from gradcheck.errors import UsageError
@@ -51,7 +50,10 @@ def test_the_numbers_that_code_is_written_with() -> None:
     assert code_of(torch.tanh, None, "f").constants == ()
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of autograd's oldest version, on import
 def test_a_primitive_of_hips_has_the_place_of_its_function() -> None:
+    from autograd.extend import primitive
+
     def cube(x: Any) -> Any:
         return x**3
 
