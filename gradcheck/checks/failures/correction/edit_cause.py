@@ -7,10 +7,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.op import TABLE
+from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.result import Diagnosis
 from gradcheck.checks.scope import Scope
-from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.expr.printer import to_text
@@ -19,6 +20,8 @@ from gradcheck.language.expr.printer import to_text
 _Part: TypeAlias = tuple[int, Expr]
 #: The most characters of a part that is shown, and the most steps into a formula.
 _MOST_SHOWN, _MOST_STEPS = 40, 20
+#: The most pairs of parts that are compared.
+_MOST_PAIRS = 4_000
 #: Values that differ by less, relative to the largest, are the same.
 _ALIKE = 1e-9
 
@@ -32,7 +35,7 @@ def edit_cause(wrong: Expr, right: Expr, scopes: Sequence[Scope]) -> Diagnosis |
 
 class _Comparison:
     def __init__(self, scopes: Sequence[Scope]) -> None:
-        self.scopes = scopes
+        self.pools = [ExpressionPool(scope, scope.gradients) for scope in scopes]
 
     def of(self, wrong: Expr, right: Expr) -> Diagnosis | None:
         """Return the one difference as a cause."""
@@ -46,21 +49,23 @@ class _Comparison:
         return None
 
     def _same(self, one: Expr, other: Expr) -> bool:
-        if to_text(one) == to_text(other):
-            return True
-        pairs = ([_value(part, scope) for part in (one, other)] for scope in self.scopes)
-        return all(_are_alike(a, b) for a, b in pairs)
+        for pool in self.pools:
+            a, b = pool.add(one), pool.add(other)
+            if a != b and not _are_alike(pool.array(a), pool.array(b)):
+                return False
+        return True
 
     def _in_sum(self, wrong: Expr, right: Expr) -> Diagnosis | tuple[Expr, Expr] | None:
-        got, want = self._unmatched(_terms(wrong), _terms(right))
+        of_wrong, of_right = _terms(wrong), _terms(right)
+        got, want = self._unmatched(of_wrong, of_right)
         match len(got), len(want):
-            case 0, 1 if len(_terms(right)) > 1:
+            case 0, 1 if len(of_right) > 1:
                 return _cause("one_term", fact("term_missing", term=to_text(want[0][1])))
-            case 1, 0 if len(_terms(wrong)) > 1:
+            case 1, 0 if len(of_wrong) > 1:
                 return _cause("one_term", fact("extra_term", term=to_text(got[0][1])))
             case 1, 1 if got[0][0] != want[0][0] and self._same(got[0][1], want[0][1]):
                 return _cause("one_term", fact("term_of_other_sign", term=to_text(want[0][1])))
-            case 1, 1 if got[0][0] == want[0][0] and len(_terms(wrong)) > 1:
+            case 1, 1 if got[0][0] == want[0][0] and len(of_wrong) > 1:
                 return got[0][1], want[0][1]
         return None
 
@@ -112,7 +117,11 @@ class _Comparison:
         return _cause("other_formula", fact("part_exchanged", got=got, want=want))
 
     def _unmatched(self, got: list[_Part], want: list[_Part]) -> tuple[list[_Part], list[_Part]]:
-        """Return the parts of either side that the other has not."""
+        """Return the parts of either side that the other has not.
+
+        Of many parts, none is compared."""
+        if len(got) * len(want) > _MOST_PAIRS:
+            return got, want
         left = []
         want = list(want)
         for sign, part in got:
@@ -171,15 +180,8 @@ def _arguments(call: Call) -> dict[str, Expr]:
     return {**dict(zip(names, call.args, strict=False)), **dict(call.kwargs)}
 
 
-def _value(part: Expr, scope: Scope) -> np.ndarray | None:
-    try:
-        return scope.array_of(part)
-    except (GradcheckError, ValueError, TypeError):
-        return None
-
-
 def _are_alike(one: np.ndarray | None, other: np.ndarray | None) -> bool:
     if one is None or other is None or one.shape != other.shape:
         return False
-    scale = float(np.max(np.abs(one), initial=0.0))
-    return bool(np.all(np.abs(one - other) <= _ALIKE * scale))
+    a, b = wide(one), wide(other)
+    return bool(np.all(np.abs(a - b) <= _ALIKE * float(np.max(np.abs(a), initial=0.0))))

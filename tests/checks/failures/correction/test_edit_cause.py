@@ -44,11 +44,17 @@ def difference(wrong: str, right: str) -> tuple[str, str] | None:
         ("-p / beta + x * p", "x * p * w - p / beta", "factor_of_tensor", "the factor w is missing"),
         ("-x.T @ w", "w @ -x.T", "operand_transposed",
          "the factors of -x.T @ w are in the other order: w @ -x.T belongs"),
+        ("p * (x > 2)", "p * (x > 5)", "other_formula", "2 stands where 5 belongs"),
         ("1 - y", "1 - p * p", "other_formula", "y stands where p * p belongs"),
     ],
 )  # fmt: skip
 def test_one_difference_is_named(wrong: str, right: str, kind: str, words: str) -> None:
     assert difference(wrong, right) == (kind, words)
+
+
+def test_long_sums_are_not_compared_in_pairs() -> None:
+    long = " + ".join(f"{n} * p" for n in range(1, 200))
+    assert difference(f"{long} + x", long) is None
 
 
 def test_parts_of_the_same_value_are_the_same() -> None:
