@@ -51,9 +51,11 @@ def _is_library(file: str) -> bool:
     """Return whether a file is installed, or in another folder of `sys.path`.
 
     `pip install --target FOLDER` fills such a folder."""
+    if is_installed_file(file):
+        return True
     here = os.path.join(working_directory(), "")
-    if is_installed_file(file) or not here:
-        return is_installed_file(file)
+    if not here:
+        return False
     places = tuple(os.path.join(folder, "") for folder in sys.path if os.path.isabs(folder))
     return file.startswith(places) and not file.startswith(here)
 
