@@ -18,8 +18,6 @@ from gradcheck.language.symbolic.linear_maps import matrix_of
 
 #: The name of the gradient that is differentiated again, in the graph.
 _FIRST = "first_gradient_"
-#: Products that are multiplied out, and the most terms that this may give.
-_PRODUCTS, _MOST_TERMS = ("mul", "matmul", "outer", "div"), 8
 
 
 def derived_formula(case: Case, term: Derivative, seed: int | None) -> Expr:
@@ -115,22 +113,3 @@ def _with_names_of_case(expr: Expr, root: str, rows: str, problem: Problem, scop
 
     written = {_FIRST: problem.case.graph[_FIRST].expr} if _FIRST in problem.case.graph else {}
     return rewrite(substitute(expr, written), change)
-
-
-def signed_terms(expr: Expr) -> list[tuple[int, Expr]]:
-    """Return the terms of a sum, or of a product of sums, with signs."""
-    if not isinstance(expr, Call) or expr.kwargs:
-        return [(1, expr)]
-    if expr.op == "neg":
-        return [(-sign, term) for sign, term in signed_terms(expr.args[0])]
-    if expr.op in ("add", "sub") and len(expr.args) == 2:
-        left, right = map(signed_terms, expr.args)
-        return left + [(-sign if expr.op == "sub" else sign, term) for sign, term in right]
-    if expr.op in _PRODUCTS and len(expr.args) == 2:
-        left, right = (
-            signed_terms(expr.args[0]),
-            signed_terms(expr.args[1]) if expr.op != "div" else [(1, expr.args[1])],
-        )
-        if 1 < len(left) * len(right) <= _MOST_TERMS:
-            return [(a * b, Call(expr.op, (one, other))) for a, one in left for b, other in right]
-    return [(1, expr)]

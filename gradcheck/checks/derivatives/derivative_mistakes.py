@@ -15,7 +15,7 @@ import numpy as np
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.context import Context
 from gradcheck.checks.derivatives.claimed_derivative import MOST_ENTRIES, ClaimedDerivative, claimed_at
-from gradcheck.checks.derivatives.derivative_formula import derived_formula, signed_terms
+from gradcheck.checks.derivatives.derivative_formula import derived_formula
 from gradcheck.checks.derivatives.derivative_suggestion import suggestion
 from gradcheck.checks.derivatives.entry_mistakes import Guess, common_mistake, factors, orders, parts
 from gradcheck.checks.derivatives.stated_derivatives import StatedDerivative
@@ -26,6 +26,7 @@ from gradcheck.errors import GradcheckError, InvalidCase
 from gradcheck.facts import fact
 from gradcheck.language.expr.nodes import Derivative
 from gradcheck.language.expr.printer import to_text
+from gradcheck.language.expr.terms import at_most, signed_terms
 
 #: The points at which a mistake must give the claimed numbers to be confirmed.
 _CONFIRMS, _MOST_POINTS = 2, 3
@@ -33,6 +34,8 @@ _CONFIRMS, _MOST_POINTS = 2, 3
 _POWERS = (1, -1, 2, -2)
 #: The most entries of the graph whose curvature an approximation may keep.
 _MOST_INNER = 12
+#: Products that are multiplied out, if this gives no more terms.
+_PRODUCTS, _MOST_TERMS = ("mul", "matmul", "outer", "div"), 8
 
 
 def with_mistakes(context: Context, stated: StatedDerivative, failed: Comparison) -> Comparison:
@@ -98,9 +101,10 @@ def _factors(one: ClaimedDerivative) -> Iterator[Guess]:
 def _terms(one: ClaimedDerivative) -> Iterator[Guess]:
     """Yield the derived formula without a term, or with one of the other sign."""
     try:
-        terms = signed_terms(one.derive())
+        derived = one.derive()
+        terms = at_most(_MOST_TERMS, signed_terms(derived, products=_PRODUCTS)) or list(signed_terms(derived))
         scope = one.point.scope(one.point.last_step)
-        values = [(sign, expr, wide(scope.array_of(expr))) for sign, expr in terms]
+        values = [(sign, expr, wide(scope.array_of(expr))) for expr, sign in terms]
     except (GradcheckError, InvalidCase):
         return
     for sign, expr, value in values if len(values) > 1 else []:

@@ -15,6 +15,7 @@ from gradcheck.checks.scope import Scope
 from gradcheck.facts import Fact, fact
 from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.expr.printer import to_text
+from gradcheck.language.expr.terms import signed_terms
 
 #: A part with its sign, as a term, or its power, as a factor.
 _Part: TypeAlias = tuple[int, Expr]
@@ -70,7 +71,7 @@ class _Comparison:
         return None
 
     def _in_product(self, wrong: Expr, right: Expr) -> Diagnosis | tuple[Expr, Expr] | None:
-        got, want = self._unmatched(_factors(wrong), _factors(right))
+        got, want = self._unmatched(list(_factors(wrong)), list(_factors(right)))
         match len(got), len(want):
             case 0, 1:
                 factor = to_text(want[0][1])
@@ -139,7 +140,7 @@ def _cause(kind: str, what: Fact) -> Diagnosis:
 
 def _terms(expr: Expr) -> list[_Part]:
     """Return the terms of a sum, each with the sign of its first factor."""
-    terms = [(sign, *_unsigned(term)) for sign, term in _flattened(expr, 1, ("add", "sub"))]
+    terms = [(sign, *_unsigned(term)) for term, sign in signed_terms(expr)]
     return [(sign * own, term) for sign, own, term in terms]
 
 
@@ -158,20 +159,15 @@ def _unsigned(expr: Expr) -> _Part:
     return -1, node
 
 
-def _factors(expr: Expr) -> list[_Part]:
-    return list(_flattened(expr, 1, ("mul", "div")))
-
-
-def _flattened(expr: Expr, sign: int, ops: tuple[str, str]) -> Iterator[_Part]:
-    stack: list[_Part] = [(sign, expr)]
+def _factors(expr: Expr) -> Iterator[_Part]:
+    """Yield the factors of a product with their powers, 1 or -1."""
+    stack: list[_Part] = [(1, expr)]
     while stack:
-        sign, node = stack.pop()
-        if isinstance(node, Call) and node.op in ops and len(node.args) == 2 and not node.kwargs:
-            stack += [(sign if node.op == ops[0] else -sign, node.args[1]), (sign, node.args[0])]
-        elif isinstance(node, Call) and node.op == "neg" and ops[0] == "add":
-            stack.append((-sign, node.args[0]))
+        power, node = stack.pop()
+        if isinstance(node, Call) and node.op in ("mul", "div") and len(node.args) == 2 and not node.kwargs:
+            stack += [(power if node.op == "mul" else -power, node.args[1]), (power, node.args[0])]
         else:
-            yield sign, node
+            yield power, node
 
 
 def _arguments(call: Call) -> dict[str, Expr]:

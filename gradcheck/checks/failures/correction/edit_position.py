@@ -16,6 +16,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name
+from gradcheck.language.expr.terms import signed_terms
 
 TRANSPOSES = ("T", "mT", "t", "transpose")
 _RESHAPING = ("reshape", "view", "unsqueeze", "squeeze", "expand")
@@ -76,8 +77,9 @@ def operands_of(
         array = pool.array(part)
         if array is not None and array.dtype.kind in "fcV":
             tensors.append((part, array.shape))
-    listed = [terms for terms in map(_terms, derived) if len(terms) > 1]
-    terms = dict.fromkeys(pool.add(term) for one in listed for term in one)
+    listed = [list(signed_terms(one, products=("mul",))) for one in derived]
+    parts = (part if sign > 0 else Call("neg", (part,)) for one in listed if len(one) > 1 for part, sign in one)
+    terms = dict.fromkeys(map(pool.add, parts))
     sizes = _sizes(pool, case, target, others)
     left_out = len(names) + len(gradients) > MOST_NAMES * 2 or len(tensors) > MOST_NAMES
     left_out = left_out or len(sizes) > MOST_SIZES or len(terms) > MOST_TERMS
@@ -165,33 +167,6 @@ def _value(expr: Expr, names: Mapping[str, Any]) -> object:
         return evaluate(expr, names)
     except (GradcheckError, KeyError):
         return None
-
-
-def _terms(expr: Expr) -> list[Expr]:
-    """Return the signed terms of a formula, also within a factor of a product."""
-    found: list[Expr] = []
-    stack = [(expr, 1)]
-    while stack:
-        node, sign = stack.pop()
-        node = _distributed(node)
-        if isinstance(node, Call) and node.op in ("add", "sub") and len(node.args) == 2 and not node.kwargs:
-            stack += [(node.args[0], sign), (node.args[1], sign if node.op == "add" else -sign)]
-        elif isinstance(node, Call) and node.op == "neg":
-            stack.append((node.args[0], -sign))
-        else:
-            found.append(node if sign > 0 else Call("neg", (node,)))
-    return found
-
-
-def _distributed(node: Expr) -> Expr:
-    """Return `a * b - a * c` for `a * (b - c)`."""
-    if isinstance(node, Call) and node.op == "mul" and len(node.args) == 2 and not node.kwargs:
-        for index, factor in enumerate(node.args):
-            if isinstance(factor, Call) and factor.op in ("add", "sub") and len(factor.args) == 2 and not factor.kwargs:
-                other = node.args[1 - index]
-                pairs = [(other, part) if index else (part, other) for part in factor.args]
-                return Call(factor.op, tuple(Call("mul", pair) for pair in pairs))
-    return node
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from gradcheck.language.expr.nodes import Call, Expr
+from gradcheck.language.expr.terms import at_most, is_sum, signed_terms
 from gradcheck.language.symbolic.simplify.matrix_chains import (
     Chain,
     chain_expr,
@@ -19,7 +20,7 @@ from gradcheck.language.symbolic.simplify.matrix_chains import (
 )
 from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from gradcheck.language.symbolic.simplify.product import Product, is_call
-from gradcheck.language.symbolic.simplify.sums import Terms, is_sum, render_sum, signed_terms
+from gradcheck.language.symbolic.simplify.sums import Terms, render_sum
 
 _MAX_TERMS = 32
 
@@ -50,7 +51,7 @@ def terms_of(node: Expr) -> Terms | None:
     """Return the terms of a sum, or None for others and for long sums."""
     if not is_sum(node):
         return None
-    parts = signed_terms(node, lambda part: False, _MAX_TERMS)
+    parts = at_most(_MAX_TERMS, signed_terms(node))
     if parts is None:
         return None
     terms = []

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Name
+from gradcheck.language.expr.terms import is_sum, signed_terms
 from gradcheck.language.expr.traverse import distinct_nodes, fold, use_counts, with_children
 from gradcheck.language.symbolic.simplify import (
     class_labels,
@@ -180,16 +181,14 @@ class Simplifier:
             if id(node) in done:
                 stack.pop()
                 continue
-            is_sum = sums.is_sum(node)
-            parts = (sums.signed_terms(node, self._is_shared) if is_sum else None) or [
-                (child, 1) for child in node.children
-            ]
+            is_total = is_sum(node)
+            parts = [*signed_terms(node, self._is_shared)] if is_total else [(child, 1) for child in node.children]
             missing = [part for part, _ in parts if id(part) not in done]
             if missing:
                 stack.extend(reversed(missing))
                 continue
             ready = [(done[id(part)], sign) for part, sign in parts]
-            new = self._sum(node, ready) if is_sum else self._rewritten(node, [part for part, _ in ready])
+            new = self._sum(node, ready) if is_total else self._rewritten(node, [part for part, _ in ready])
             if new is node:
                 done[id(node)] = node
             elif id(new) in done:

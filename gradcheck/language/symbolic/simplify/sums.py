@@ -6,10 +6,10 @@ infinite.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 from gradcheck.language.expr.nodes import Call, Expr, Literal
+from gradcheck.language.expr.terms import at_most, signed_terms
 from gradcheck.language.symbolic.simplify.part_properties import PartProperties, Shapes
 from gradcheck.language.symbolic.simplify.product import Product, broadcast, drop_expansions, integer, is_call
 
@@ -17,32 +17,6 @@ from gradcheck.language.symbolic.simplify.product import Product, broadcast, dro
 _FEW = 8
 
 Terms = list[Product]
-
-
-def is_sum(node: Expr) -> bool:
-    """Return whether a node is `x + y` or `x - y`."""
-    return is_call(node, "add", 2) or is_call(node, "sub", 2)
-
-
-def signed_terms(
-    root: Expr, is_shared: Callable[[Expr], bool], most: int | None = None
-) -> list[tuple[Expr, int]] | None:
-    """Return the signed terms of a sum; None for more than `most`.
-
-    A shared sum counts as a term, since it is simplified once on its own.
-    """
-    found: list[tuple[Expr, int]] = []
-    stack = [(root, 1)]
-    while stack:
-        if most is not None and len(found) + len(stack) > most:
-            return None
-        node, sign = stack.pop()
-        if is_sum(node) and (node is root or not is_shared(node)):
-            left, right = node.children
-            stack += [(right, sign if is_call(node, "add", 2) else -sign), (left, sign)]
-        else:
-            found.append((node, sign))
-    return found
 
 
 def normal_sum(parts: list[tuple[Expr, int]], total: Shapes | None, know: PartProperties) -> Expr:
@@ -60,7 +34,7 @@ def normal_sum(parts: list[tuple[Expr, int]], total: Shapes | None, know: PartPr
 def _terms(part: Expr, sign: int) -> Terms:
     """Return the terms of a part; a short sum among them is split."""
     found = []
-    for node, direction in signed_terms(part, lambda node: False, _FEW) or [(part, 1)]:
+    for node, direction in at_most(_FEW, signed_terms(part)) or [(part, 1)]:
         term = Product.of(node)
         found.append(term.with_number(term.number * sign * direction))
     return found

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.language.expr.common_subexpressions import InternPool
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.printer import to_text
-from gradcheck.language.symbolic.simplify.sums import is_sum, normal_sum, signed_terms
+from gradcheck.language.symbolic.simplify.sums import normal_sum
 from tests.language.symbolic.simplify.examples import know, simplified
 
 
@@ -31,21 +29,6 @@ from tests.language.symbolic.simplify.examples import know, simplified
 )
 def test_sums(before: str, after: str) -> None:
     assert simplified(before) == after
-
-
-def test_the_spine_has_signs_and_stops_where_parts_are_shared() -> None:
-    root = InternPool().intern(parse("a - (b - c) + d"))
-    assert [(to_text(part), sign) for part, sign in signed_terms(root, lambda node: False)] == [
-        ("a", 1), ("b", -1), ("c", 1), ("d", 1),
-    ]  # fmt: skip
-    shared = signed_terms(root, lambda node: node == parse("b - c"))
-    assert [(to_text(part), sign) for part, sign in shared] == [("a", 1), ("b - c", -1), ("d", 1)]
-    assert [is_sum(parse(text)) for text in ("a + b", "a - b", "-a", "add(a, b, alpha=2)")] == [
-        True,
-        True,
-        False,
-        False,
-    ]
 
 
 def test_plain_numbers_cancel_and_tensors_do_not() -> None:

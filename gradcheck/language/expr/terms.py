@@ -1,0 +1,55 @@
+"""The terms of a sum, each with its sign."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from itertools import islice
+from typing import TypeAlias, TypeGuard
+
+from gradcheck.language.expr.nodes import Call, Expr
+
+#: A term and its sign, 1 or -1.
+Term: TypeAlias = tuple[Expr, int]
+
+
+def is_sum(node: Expr) -> TypeGuard[Call]:
+    """Return whether a node is `x + y` or `x - y`."""
+    return isinstance(node, Call) and node.op in ("add", "sub") and len(node.args) == 2 and not node.kwargs
+
+
+def signed_terms(
+    root: Expr, is_term: Callable[[Expr], bool] = lambda node: False, products: Collection[str] = ()
+) -> Iterator[Term]:
+    """Yield the terms of a sum from left to right.
+
+    Args:
+        is_term: whether a sum within the sum counts as one term.
+        products: ops that are multiplied out where a factor is a sum: `a * (b - c)` is `a * b` and `-(a * c)`.
+    """
+    stack = [(root, 1)]
+    while stack:
+        node, sign = stack.pop()
+        if products and isinstance(node, Call) and node.op in products:
+            node = _multiplied_out(node)
+        if is_sum(node) and (node is root or not is_term(node)):
+            left, right = node.args
+            stack += [(right, sign if node.op == "add" else -sign), (left, sign)]
+        elif isinstance(node, Call) and node.op == "neg" and (node is root or not is_term(node)):
+            stack.append((node.args[0], -sign))
+        else:
+            yield node, sign
+
+
+def at_most(count: int, terms: Iterator[Term]) -> list[Term] | None:
+    """Return the terms; None if there are more."""
+    found = list(islice(terms, count + 1))
+    return found if len(found) <= count else None
+
+
+def _multiplied_out(node: Call) -> Call:
+    """Return `a * b - a * c` for `a * (b - c)`, and `-(a * b)` for `a * -b`."""
+    for index, factor in enumerate(node.args[: 1 if node.op == "div" else 2]):
+        if is_sum(factor) or (isinstance(factor, Call) and factor.op == "neg"):
+            before, after = node.args[:index], node.args[index + 1 :]
+            return Call(factor.op, tuple(Call(node.op, (*before, part, *after), node.kwargs) for part in factor.args))
+    return node
