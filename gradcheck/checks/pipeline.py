@@ -30,7 +30,6 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.documented_functions import judge_by_documentation
 from gradcheck.checks.failures import kinks, nonfinite_gradients
 from gradcheck.checks.implementations import implementation_check as implementations
-from gradcheck.checks.implementations.implementation_case import case_as_run
 from gradcheck.checks.implementations.implementation_check import ImplementationResults
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
@@ -40,6 +39,7 @@ from gradcheck.errors import InvalidCase
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
 from gradcheck.language.claim_kind import ClaimKind
+from gradcheck.language.implied_cotangents import with_implied_cotangents
 from gradcheck.language.likely_slips import likely_slips
 from gradcheck.language.sampling import draw
 from gradcheck.language.trial_draws import without_trials
@@ -85,7 +85,7 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
     if not engines.only(case.only).tested:
         return case_result(case, options, "skipped", reason=f"only for {', '.join(case.only)}")
     options = _in_engine_dtype(case, options, engines)
-    case = case_as_run(case, options.seed)
+    case = with_implied_cotangents(case, options.seed)
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet():
         try:
             context = examine(_without_implementations(case), options, engines)

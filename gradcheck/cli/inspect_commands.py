@@ -52,10 +52,10 @@ def explain(
     reserve_own_stdout()
     from gradcheck.checks.derivation import explain as derive
     from gradcheck.checks.derivative_explanation import explain_derivative
-    from gradcheck.checks.implementations.implementation_case import case_as_run
     from gradcheck.checks.isolation.memory_limit import memory_limit
     from gradcheck.checks.isolation.time_limit import OutOfTime, deadline
     from gradcheck.cli.select import print_errors, select
+    from gradcheck.language.implied_cotangents import with_implied_cotangents
     from gradcheck.reports.commands.explanation import render, render_derivative
 
     term, seed = _derivative_term(further["jacobian"], further["hessian"]), further["seed"]
@@ -67,7 +67,7 @@ def explain(
                 if term is not None:
                     text = render_derivative(explain_derivative(case, term, seed), format, terminal_width())
                 else:
-                    asked = case_as_run(case, seed)
+                    asked = with_implied_cotangents(case, seed)
                     text = render(derive(asked, seed, expand=further["expand"] or None), format, terminal_width())
         except InvalidCase as error:
             errors.append(error)
@@ -111,15 +111,15 @@ def trace(case: str, step: int | None, tensor: str, as_json: bool, format: str, 
     order. The engine is gradcheck's own.
     """
     reserve_own_stdout()
-    from gradcheck.checks.implementations.implementation_case import case_as_run
     from gradcheck.checks.isolation.memory_limit import memory_limit
     from gradcheck.cli.select import select_one
     from gradcheck.engines.traced_case import trace_case
+    from gradcheck.language.implied_cotangents import with_implied_cotangents
     from gradcheck.language.sampling import draw
 
     chosen = select_one(case)
     with memory_limit(further["memory"]):
-        chosen = case_as_run(chosen, further["seed"])
+        chosen = with_implied_cotangents(chosen, further["seed"])
         traced = trace_case(draw(chosen, further["seed"]))
         explained = _explain_small_case(chosen, further["seed"])
     _check_step_and_tensor(traced, step, tensor)

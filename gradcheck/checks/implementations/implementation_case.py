@@ -7,15 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradcheck.autograd import dtypes
 from gradcheck.engines.implementation.binding import Binding, ancestors_of
-from gradcheck.errors import GradcheckError, Place
 from gradcheck.language.case import Case, Claim, Implementation, StatedTolerance, Step, Value
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import ops_in, substitute
+from gradcheck.language.implied_cotangents import cotangents_of
 from gradcheck.language.problem import Problem
-from gradcheck.language.sampling import draw, graph_values
 from gradcheck.language.trial_draws import is_general, with_trials, without_trials
 
 #: torch takes these as linear beyond a threshold, 20, where the exact function differs by 2e-9. Code that is closer
@@ -32,7 +30,7 @@ def implementation_case(
     Entries in between are inlined. `values` are those of the whole case. None if nothing of the entry has a gradient.
     """
     entry = implementation.entry
-    roots = _roots(entry, values, implementation.place)
+    roots = cotangents_of(entry, values, implementation.place)
     if not roots:
         return None
     kept = _kept_entries(case, entry, binding.names)
@@ -71,36 +69,6 @@ def second_order_case(case: Case, problem: Problem) -> Case:
     step = replace(case.steps[0], roots={"total_": None})
     graph = {**case.graph, "total_": Claim(total, parse(total))}
     return without_trials(replace(case, inputs={**case.inputs, **incoming}, graph=graph, steps=(step,)))
-
-
-def case_as_run(case: Case, seed: int | None) -> Case:
-    """Return a case of code or Jacobians with cotangents of its last entry.
-
-    Neither says from where a backward pass starts, and where that is not one number, it cannot without."""
-    last = list(case.graph)[-1]
-    (*others, step) = case.steps
-    states_more = case.implementations or (case.states_derivatives and step.is_implied)
-    if not states_more or others or dict(step.roots) != {last: None} or step.raises:
-        return case
-    try:
-        value = graph_values(case, draw(case, seed).environment())[last]
-    except GradcheckError:  # reported where it is evaluated
-        return case
-    parts = value if isinstance(value, tuple) else (value,)
-    arrays = {f"{last}[{i}]" if isinstance(value, tuple) else last: np.asarray(part) for i, part in enumerate(parts)}
-    if len(arrays) == 1 and arrays.get(last, np.zeros(0)).size == 1:
-        return case
-    roots = _roots(last, arrays, step.place)
-    return replace(case, steps=(replace(step, roots=roots),)) if roots else case
-
-
-def _roots(entry: str, values: Mapping[str, np.ndarray], place: Place) -> dict[str, Value | None]:
-    """Return each differentiable tensor of the entry with a random cotangent."""
-    return {
-        name: Value(expr=parse(f"randn_like({name})"), place=place)
-        for name, array in values.items()
-        if name.partition("[")[0] == entry and dtypes.is_differentiable(array.dtype)
-    }
 
 
 def _kept_entries(case: Case, entry: str, given: Collection[str]) -> set[str]:

@@ -15,7 +15,6 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.context import Context
-from gradcheck.checks.implementations.implementation_case import case_as_run
 from gradcheck.checks.implementations.implementation_check import engine_and_case
 from gradcheck.checks.implementations.second_order import probes_of, second_order_problem
 from gradcheck.checks.isolation.snippet_run import SnippetRun, run_snippet
@@ -27,6 +26,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact
 from gradcheck.language.case import Case, Implementation
 from gradcheck.language.claim_kind import ClaimKind
+from gradcheck.language.implied_cotangents import with_implied_cotangents
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.call_source import CodeCall
@@ -52,7 +52,7 @@ def python_reproduction(case: Case, result: CaseResult, options: Options, engine
     try:
         with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), quiet():
             return _first_reproduction(
-                result, _calls_of_case(case_as_run(case, options.seed), result, options, engines)
+                result, _calls_of_case(with_implied_cotangents(case, options.seed), result, options, engines)
             )
     except USER_EXCEPTIONS:  # code is called again to write its call
         return ""

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.checks.implementations.implementation_case import (
-    case_as_run,
     implementation_case,
     relevant_names,
     second_order_case,
@@ -15,6 +14,7 @@ from gradcheck.checks.implementations.implementation_case import (
 from gradcheck.engines.implementation.binding import Binding
 from gradcheck.language.case import Case, Claim, Implementation
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.implied_cotangents import with_implied_cotangents
 from gradcheck.language.sampling import draw
 from tests.from_text import case_of
 
@@ -65,29 +65,8 @@ def naming_code(text: str) -> Case:
     return replace(case_of(text), implementations=(Implementation("y", "f"),))
 
 
-def test_a_case_without_a_backward_pass_gets_one() -> None:
-    case = naming_code('inputs: {x: "randn(2, 3)"}\ngraph: {y: "x * 2"}')
-    assert draw(case_as_run(case, None)).seeds[0]["y"] is not None
-    scalar = naming_code('inputs: {x: "randn(2, 3)"}\ngraph: {y: "x.sum()"}')
-    assert case_as_run(scalar, None) is scalar
-    several = naming_code('inputs: {x: "randn(2, 3)"}\ngraph: {y: "var_mean(x, dim=1)"}')
-    assert list(case_as_run(several, None).steps[0].roots) == ["y[0]", "y[1]"]
-
-
 def test_in_second_order_what_comes_in_is_an_input() -> None:
-    case = case_as_run(naming_code('inputs: {x: "randn(2, 3)"}\ngraph: {y: "x * 2"}'), None)
+    case = with_implied_cotangents(naming_code('inputs: {x: "randn(2, 3)"}\ngraph: {y: "x * 2"}'), None)
     found = second_order_case(case, draw(case))
     assert list(found.inputs) == ["x", "incoming_gradient"]
     assert list(found.steps[0].roots) == ["total_"]
-
-
-def test_a_pass_of_a_case_of_jacobians_starts_from_random_numbers() -> None:
-    case = case_of("inputs: {x: randn(3)}\ngraph: {y: exp(x)}\njacobians: {y: {x: diag(y)}}\n")
-    (step,) = case_as_run(case, None).steps
-    (incoming,) = step.roots.values()
-    assert incoming is not None
-    assert incoming.expr == parse("randn_like(y)")
-    scalar = case_of("inputs: {x: randn(3)}\ngraph: {y: exp(x).sum()}\njacobians: {y: {x: exp(x)}}\n")
-    assert case_as_run(scalar, None) is scalar
-    stated = case_of("inputs: {x: randn(3)}\ngraph: {y: exp(x)}\nbackward: y\njacobians: {y: {x: diag(y)}}\n")
-    assert case_as_run(stated, None) is stated
