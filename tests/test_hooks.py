@@ -123,3 +123,13 @@ def test_the_action_checks_the_paths_of_every_line(repository: Path, paths: str)
         assert (code, "1 passed" in text) == (1, True), text
     code, _ = ran("bash", "-eo", "pipefail", "-c", script, PATHS=paths, ARGUMENTS="--seed 3\n--unknown", SARIF="")
     assert code == 2
+
+
+def test_no_path_of_the_action_is_an_option(repository: Path) -> None:
+    """A file's name may have blanks, at which the action parts the paths."""
+    (repository / "code.py").write_text("open('ran', 'w')")
+    code, text = ran(
+        "bash", "-c", steps()[-1]["run"], PATHS="cases/a --engine=code.py:X b.yaml", ARGUMENTS="", SARIF=""
+    )
+    assert not (repository / "ran").exists()
+    assert (code, "file=--engine=code.py%3AX" in text) == (2, True), text

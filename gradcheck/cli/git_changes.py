@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 from gradcheck.checks.isolation.memory_limit import memory_limit
 from gradcheck.errors import UsageError
@@ -67,6 +68,7 @@ class _Tree:
     """The files of the commit at which the branch left a revision."""
 
     def __init__(self, revision: str) -> None:
+        _refuse_inside_of_repository()
         self.top = os.path.realpath(_git("rev-parse", "--show-toplevel").rstrip("\n"))
         commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", about=revision)
         self._since = _git("merge-base", commit.strip(), "HEAD", about=revision).strip()
@@ -105,6 +107,15 @@ class _Tree:
         if folder not in self._folders:  # one at a time: a few trees, each in itself ten times, are 10^10 files
             self._folders[folder] = _entries_of_folder(self._since, folder)
         return self._folders[folder].get(path, ("", ""))
+
+
+def _refuse_inside_of_repository() -> None:
+    """Raise UsageError for a working directory that holds git's own files."""
+    # git takes a folder with `HEAD`, `objects` and `refs` for a repository without `.git`; a commit may contain one
+    folder = _git("rev-parse", "--absolute-git-dir").rstrip("\n")
+    if Path.cwd().is_relative_to(os.path.realpath(folder)):
+        message = f"--changed-since: '{folder}' holds a repository's own files, which a commit of another may contain"
+        raise UsageError(message, hint="change to the root of the repository")
 
 
 def _entries_of_folder(commit: str, folder: str) -> dict[str, tuple[str, str]]:

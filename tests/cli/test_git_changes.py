@@ -282,3 +282,22 @@ def test_git_tells_no_more_than_the_folders_of_cases(
     assert listed(gradcheck, "--changed-since", "HEAD") == ["new"]
     assert max(told) < 1_000
     assert not sys.platform.startswith("linux") or resource.RLIM_INFINITY not in limits
+
+
+@pytest.mark.parametrize("worktree", [".", ".."])
+@pytest.mark.parametrize("inner", ["", "cases"])
+def test_a_repository_in_a_commit_hides_no_change(
+    repository: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch, worktree: str, inner: str
+) -> None:
+    """A folder with `HEAD`, `objects` and `refs` is a repository to git, without any `.git`."""
+    (repository / "sub" / "cases" / "old.yaml").write_text(CASE.format(name="changed"))
+    git("init", "--bare", "sub/made")
+    theirs = ("-C", f"sub/{worktree}", "--git-dir", str(repository / "sub" / "made"), "--work-tree", ".")
+    git(*theirs, "add", "*.yaml")
+    git(*theirs, "commit", "-m", "the history of a stranger")
+    for name in ("HEAD", "objects", "refs"):
+        os.rename(f"sub/made/{name}", f"sub/{name}")
+    (repository / "sub" / "config").write_text(f"[core]\nrepositoryformatversion=0\nbare=false\nworktree={worktree}\n")
+    monkeypatch.chdir(repository / "sub" / inner)
+    outcome = gradcheck("run", ".", "--changed-since", "HEAD")
+    assert (outcome.code, "a repository's own files" in outcome.err) == (2, True), outcome
