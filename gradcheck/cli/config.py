@@ -27,7 +27,7 @@ from gradcheck.safe_files import belongs_to_others, read_regular
 #: The most bytes of a file of settings, some of which tomllib reads in quadratic time.
 _MOST_BYTES = 1_000_000
 #: A key of many parts, which tomllib reads in quadratic time.
-_LONG_KEY = re.compile(r"""(?<![\w.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
+_LONG_KEY = re.compile(r"""(?<![\w.\\-])(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
 #: A key at the beginning of a line, in quotes or without.
 _KEY = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=]+))\s*=""")
 #: The keys of overrides: all that concern one case alone.

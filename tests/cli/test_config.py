@@ -272,7 +272,9 @@ def test_overrides_are_looked_at_once(folder: Path, monkeypatch: pytest.MonkeyPa
     assert len(looked) < 2 * 605
 
 
-@pytest.mark.parametrize("key", ["a" + ".a" * 150, "[a" + " . 'a'" * 150 + "]\nb", '"a"' + '."a"' * 150])
+@pytest.mark.parametrize(
+    "key", ["a" + ".a" * 150, "[a" + " . 'a'" * 150 + "]\nb", '"a"' + '."a"' * 150, "a" + r'."\""' * 150]
+)
 def test_a_key_of_very_many_parts_is_refused(folder: Path, key: str) -> None:
     write(folder, f"x = 1\n{key} = 1\n")
     with pytest.raises(UsageError) as raised:
