@@ -20,7 +20,7 @@ from typing import IO
 #: A folder with one of these is the root of a project.
 _MARKERS = (".git", ".hg", "pyproject.toml", "gradcheck.toml")
 #: Names of this process's open files; other paths below /proc may lead anywhere.
-_OPEN = re.compile(r"/dev/(stdout|stderr|fd/[1-9]\d*)|/proc/self/fd/[1-9]\d*")
+_OPEN = re.compile(r"/dev/(stdout|stderr|fd/[1-9][0-9]{0,6})|/proc/self/fd/[1-9][0-9]{0,6}")
 #: Files that the kernel makes when they are read.
 _OF_KERNEL = re.compile(r"/(proc|sys)/")
 #: Whether the system opens files relative to an open folder.
@@ -234,6 +234,12 @@ def is_open(path: str | os.PathLike[str]) -> bool:
     return _OPEN.fullmatch(os.path.abspath(path)) is not None
 
 
+def _open_number(path: str | os.PathLike[str]) -> int:
+    """Return the file descriptor that a name of an open file refers to."""
+    name = os.path.basename(os.path.abspath(path))
+    return {"stdout": 1, "stderr": 2}.get(name) or int(name)
+
+
 def is_same(number: int, known: os.stat_result) -> bool:
     """Return whether a file descriptor still refers to the same file or pipe."""
     try:
@@ -287,7 +293,8 @@ def write(path: str | os.PathLike[str], data: bytes, may_replace: MayReplace) ->
     OSError.
     """
     if is_open(path):
-        with open(path, "ab") as file:
+        # the name would open the file anew: for writing, even if it is open for reading
+        with os.fdopen(os.dup(_open_number(path)), "wb") as file:
             file.write(data)
         return
     with open_parent_folder(path) as (folder, name):

@@ -346,7 +346,9 @@ def test_a_pipe_that_nobody_reads_is_not_waited_for(project: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/cwd"), reason="the system has no such names")
-@pytest.mark.parametrize("path", ["/proc/self/cwd/precious", "/proc/self/root{}/precious", "/dev/fd/../../{}/precious"])
+@pytest.mark.parametrize(
+    "path", ["/proc/self/cwd/precious", "/proc/self/root{}/precious", "/dev/fd/../../{}/precious", f"/dev/fd/{10**10}"]
+)
 def test_no_name_of_the_system_leads_to_a_file_that_is_not_open(project: Path, path: str) -> None:
     (project / "precious").write_text("mine")
     with pytest.raises(OSError):  # noqa: PT011
@@ -369,6 +371,14 @@ def test_the_systems_name_of_an_open_file_is_written(project: Path) -> None:
     with open("r", "wb") as file:
         write(f"/dev/fd/{file.fileno()}", b"through", ours)
     assert (project / "r").read_bytes() == b"through"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="the system has no names for open files")
+def test_a_file_that_is_open_for_reading_is_not_written(project: Path) -> None:
+    (project / "precious").write_text("mine")
+    with open("precious", "rb") as file, pytest.raises(OSError, match="Bad file descriptor"):
+        write(f"/dev/fd/{file.fileno()}", b"data", ours)
+    assert (project / "precious").read_text() == "mine"
 
 
 def test_a_link_in_the_place_of_a_folder_is_no_folder(project: Path) -> None:
