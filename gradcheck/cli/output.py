@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TextIO
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 WIDTH = 80
 #: Variables of services that read commands in the log: GitHub, Azure, TeamCity.
 _SERVICES = ("GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
+
+#: The most lines between the first change and the last; difflib takes time in proportion to their square.
+_MOST_COMPARED = 10_000
 
 #: The stream of reports, once stdout is reserved; None is `sys.stdout`.
 _report_stream: TextIO | None = None
@@ -121,8 +124,23 @@ def write_diff(file: str, before: str, after: str) -> None:
     """Write the difference of two texts to stderr, as `diff -u` does."""
     import difflib  # here, since few commands need it
 
-    lines = before.splitlines(), after.splitlines()
-    write_stderr(*difflib.unified_diff(*lines, file, file, lineterm="", n=1))
+    one, other = before.splitlines(), after.splitlines()
+    first = max(_shared_length(one, other) - 1, 0)  # a line of context stays
+    one, other = one[first:], other[first:]
+    last = max(_shared_length(one[::-1], other[::-1]) - 1, 0)
+    one, other = one[: len(one) - last], other[: len(other) - last]
+    if max(len(one), len(other)) > _MOST_COMPARED:
+        write_stderr(f"{file}: the lines that change are too many to be shown")
+        return
+    for line in difflib.unified_diff(one, other, file, file, lineterm="", n=1):
+        moved = re.sub(r"([-+])(\d+)", lambda found: f"{found[1]}{int(found[2]) + first}", line, count=2)
+        write_stderr(moved if line.startswith("@@ ") else line)
+
+
+def _shared_length(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many lines at the beginning are the same."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
 
 
 def without_commands(text: str) -> str:

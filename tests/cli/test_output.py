@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import io
 import json
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from gradcheck.checks.result import RunResult
-from gradcheck.cli.output import Outputs, wants_color, write_smallest_case, write_stderr
+from gradcheck.cli.output import Outputs, wants_color, write_diff, write_smallest_case, write_stderr
 from gradcheck.errors import UsageError
 
 
@@ -146,3 +147,36 @@ def test_the_summary_of_a_job_gets_a_page(
     outcome = gradcheck("run", *arguments)
     assert outcome.code == 0
     assert "cannot write to GITHUB_STEP_SUMMARY" in outcome.err
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 30])
+@pytest.mark.parametrize("at", [0, 1, 14, 28, 29])
+@pytest.mark.parametrize("new", [[], ["new"], ["new", "same", "new"]])
+def test_a_difference_is_as_diff_shows_it(
+    length: int, at: int, new: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [f"same {number}" for number in range(length)]
+    changed = [*lines[:at], *new, *lines[at + 1 :]]
+    write_diff("f", "\n".join(lines), "\n".join(changed))
+    expected = difflib.unified_diff(lines, changed, "f", "f", lineterm="", n=1)
+    assert capsys.readouterr().err.splitlines() == list(expected)
+
+
+@pytest.mark.parametrize("first", ["# 0", "new"])
+def test_a_long_file_is_not_compared_as_a_whole(
+    first: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """difflib needs minutes for a file of 300,000 lines in which 150 return."""
+    compared: list[int] = []
+    original = difflib.unified_diff
+
+    def counted(one: list[str], *rest: Any, **others: Any) -> Any:
+        compared.append(len(one))
+        return original(one, *rest, **others)
+
+    monkeypatch.setattr(difflib, "unified_diff", counted)
+    lines = [f"# {number % 150}" for number in range(20_000)]
+    write_diff("f", "\n".join(lines), "\n".join([first, *lines[1:-2], "new", lines[-1]]))
+    assert max(compared, default=0) < 10
+    shown = "+new" if first == lines[0] else "f: the lines that change are too many to be shown"
+    assert shown in capsys.readouterr().err.splitlines()
