@@ -44,10 +44,11 @@ def _results(result: RunResult) -> Iterator[dict[str, Any]]:
 
 def _result(case: CaseResult, problem: LocatedMessage, level: str, prints: Fingerprints) -> dict[str, Any]:
     fixes = {} if problem.replacement is None else {"fixes": [_fix(problem, problem.replacement)]}
+    text = f"{case.name}: {problem.message}" if case.name else problem.message
     return {
         "ruleId": problem.rule,
         "level": level,
-        "message": {"text": f"{case.name}: {problem.message}" if case.name else problem.message},
+        "message": {"text": text.replace("](", "] (")},  # else a link (SARIF 3.11.6), perhaps of a stranger
         "locations": [{"physicalLocation": _location(problem)}],
         "partialFingerprints": {"gradcheck/v1": prints.of(case, problem)},
         **fixes,

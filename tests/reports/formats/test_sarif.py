@@ -111,3 +111,10 @@ def test_a_problem_keeps_its_fingerprint_when_lines_and_numbers_change(wrong: Pa
     (after,) = results(run(wrong))
     assert after["partialFingerprints"] == before["partialFingerprints"]
     assert after["message"] != before["message"]
+
+
+def test_no_name_of_a_case_is_a_link(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(WRONG + "name: '[here](https://example.org)'\n")
+    log = json.loads(render(run(tmp_path / "a.yaml", reference="core"), "sarif"))
+    texts = [one["message"]["text"] for one in log["runs"][0]["results"]]
+    assert [text.partition(": ")[0] for text in texts] == ["[here] (https://example.org)"]
