@@ -59,6 +59,14 @@ def reserve_stdout() -> None:
     _report_stream = open(kept, "w", encoding=known.encoding, errors=known.errors, closefd=False)  # noqa: SIM115
 
 
+def _reserved(path: Path) -> Path:
+    """Return the path, or that of the reserved stream for `/dev/stdout`."""
+    names = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+    if _report_stream is None or os.path.abspath(path) not in names:
+        return path
+    return Path(f"/dev/fd/{_report_stream.fileno()}")
+
+
 def wants_color(choice: str, stream: IO[str] | None) -> bool:
     """Return `--color`, else NO_COLOR (no-color.org), FORCE_COLOR, TERM."""
     if choice != "auto":
@@ -209,7 +217,9 @@ class Outputs:
         for path, format, look in files:
             try:
                 text = render_file(result, format, look)
-                write_file(path, without_commands(text) if FORMATS[format].for_people else text, is_report_file)
+                write_file(
+                    _reserved(path), without_commands(text) if FORMATS[format].for_people else text, is_report_file
+                )
             except UsageError as error:
                 lost.append(error)
         if not self.file or lost:

@@ -204,3 +204,12 @@ def test_torch_is_imported_in_another_folder(cases: Path, arguments: tuple[str, 
         process.terminate()
     process.communicate(timeout=200)
     assert set(folders.read_text().splitlines()) == {os.path.dirname(os.__file__)}
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="the system has no such name")
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
+def test_the_name_of_the_standard_output_leads_to_it(folder: Path, name: str) -> None:
+    """It is reserved for reports, and its number is another file's during a run."""
+    (folder / "a.yaml").write_text("inputs: {x: 1}\ngraph: {y: x + x}\n")
+    code, out, err = call("run", ".", "--reference", "core", "-o", name)
+    assert (code, out.partition("\n")[0], err) == (0, "# a report of gradcheck", "")
