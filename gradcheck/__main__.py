@@ -11,11 +11,22 @@ _CUDA = "--xla_gpu_cuda_data_dir=/usr/local/cuda"
 
 def main() -> None:
     """Run the command of this process; nothing follows it."""
+    _open_standard_files()
     _leave_working_directory()
     from gradcheck import cli
     from gradcheck.cli.fast_exit import register_fast_exit
 
     cli.main(left_with=register_fast_exit())
+
+
+def _open_standard_files() -> None:
+    """Open the null device in place of a closed standard file."""
+    # otherwise a pipe or a file of the command gets its number, and the output of a library in C
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
 
 
 def _leave_working_directory() -> None:

@@ -213,6 +213,18 @@ def test_so_do_those_that_stream(project: Path) -> None:
     assert [json.loads(line)["event"] for line in out.splitlines()] == ["begin", "case", "case", "case", "end"]
 
 
+@pytest.mark.parametrize("closed", [2, 3])
+def test_output_to_a_closed_file_is_no_exit_code(project: Path, closed: int) -> None:
+    """The lowest free number would be that of the pipe that takes the exit code."""
+    name = engine(project, in_backward="os.write(1, bytes(8))", in_exp=ONLY_THERE + "os._exit(0)")
+    process = start(
+        *("run", "cases", "--engine", name, "--report", "json=report.json"),
+        preexec_fn=lambda: os.closerange(0, closed),
+    )
+    assert process.wait(timeout=300) == 3
+    assert statuses(json.loads((project / "report.json").read_text())) == ["passed", "crashed", "passed"]
+
+
 # What is left behind -----------------------------------------------------------------------------------
 
 LEAVES = {
