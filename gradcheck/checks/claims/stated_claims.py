@@ -252,20 +252,16 @@ def _evaluate_identity(claims: StepClaims, claim: Claim, slacks: list[np.ndarray
         return np.ones(right.shape, bool) if mask is None else ~mask
 
     try:
-        value = claims.scope.value_of(claim.expr, CheckHost(equal))
-        holds = bool(np.all(np.asarray(value, dtype=bool)))
+        value = np.asarray(claims.scope.value_of(claim.expr, CheckHost(equal)))
     except (GradcheckError, ValueError, TypeError) as error:
         kind = error.kind if isinstance(error, GradcheckError) else "error"
         return subject.failed(fact("claim_raised", error=kind, text=str(error), told=None))
-    failed = next((c for c in compared if c.status == "failed"), None)
-    if not holds and failed is not None:
-        return failed
-    if not holds:
-        found = np.asarray(value)
-        if found.dtype != np.bool_:
-            return subject.failed(fact("no_comparison"))
-        return subject.failed(fact("is_not_true"), got_array=found)
+    if value.dtype != np.bool_:
+        return subject.failed(fact("no_comparison"))
+    if not value.all():
+        failed = next((c for c in compared if c.status == "failed"), None)
+        return failed or subject.failed(fact("is_not_true"), got_array=value)
     notes = tuple(dict.fromkeys(note for c in compared for note in c.notes))
-    if np.size(value) == 0:
+    if not value.size:
         notes += (fact("no_elements"),)
-    return replace(subject.passed(), elements=int(np.size(value)), notes=notes)
+    return replace(subject.passed(), elements=value.size, notes=notes)

@@ -116,7 +116,7 @@ add_phrases(
         "said": "{text}",
         "not_evaluated": "not compared: {entry} could not be evaluated",
         "is_not_true": "is not true",
-        "no_comparison": "is numbers, not a comparison that could be true; write left == right",
+        "no_comparison": "is neither true nor false; write left == right",
         "refuted": "refuted: {how}",
         "not_refuted": "should be refuted, but holds at {points} point{points:s}",
         # Errors of a case

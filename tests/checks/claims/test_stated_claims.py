@@ -102,6 +102,14 @@ def test_checks_are_tolerant_where_they_say_equal_and_exact_elsewhere(check: Che
         assert failed(case)[0].place.line == 4
 
 
+@pytest.mark.parametrize("text", ["'grad(x) == 5'", "grad(x) - 5", "x.shape", "x.dtype", "[]", "(1, 2)", "None"])
+def test_a_check_that_is_no_comparison_fails(check: Check, text: str) -> None:
+    """Text in two pairs of quotation marks is true in Python, whatever it says."""
+    case = check(f'inputs: {{x: [1, 2]}}\ngraph: {{loss: (x * x).sum()}}\nchecks: ["{text}"]')
+    (comparison,) = those(case, "check")
+    assert (comparison.status, say(comparison.mismatch)) == ("failed", "is neither true nor false; write left == right")
+
+
 def test_a_failed_equality_says_where_and_by_how_much(check: Check) -> None:
     case = check("{inputs: {x: [1, 2]}, graph: {loss: x.sum()}, checks: ['x == tensor([1, 2.5])']}")
     (wrong,) = failed(case)
