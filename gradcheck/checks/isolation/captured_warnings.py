@@ -13,19 +13,23 @@ from gradcheck.facts import Fact, fact
 
 #: The C++ location in a warning of torch, which helps no user.
 _INTERNAL = re.compile(r"\s*\(Triggered internally at [^)]*\)\.?")
+#: The most warnings that are kept of a case, and characters of each.
+_MOST, _MOST_CHARACTERS = 100, 1_000
 #: Libraries, by a folder of their files.
 _LIBRARIES = {"torch": "torch", "torch_nodes": "torch", "numpy": "NumPy", "jax": "JAX", "autograd": "HIPS autograd"}
 
 
 class WarningRecorder:
-    """Collects each warning once, as a fact, in the list `warnings`."""
+    """Collects warnings, each once, as facts in the list `warnings`."""
 
     def __init__(self, warnings: list[Fact]) -> None:
         self.warnings = warnings
 
     def record(self, message: Any, category: type[Warning], filename: str, *rest: Any, **further: Any) -> None:
         """Replace `warnings.showwarning`."""
-        text = " ".join(_INTERNAL.sub("", str(message)).split())
+        if len(self.warnings) == _MOST:
+            return
+        text = " ".join(_INTERNAL.sub("", str(message)).split())[:_MOST_CHARACTERS]
         one = fact("warned", by=_library(filename), text=text)
         if one not in self.warnings:
             self.warnings.append(one)

@@ -20,6 +20,14 @@ def test_each_is_heard_once_and_none_is_printed(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr() == ("", "")
 
 
+def test_there_is_a_limit_of_their_number_and_length() -> None:
+    recorder = WarningRecorder([])
+    with capture_warnings(recorder):
+        for number in range(3_000):
+            warnings.warn(f"{number} {'x' * 5_000}", UserWarning, stacklevel=1)
+    assert [len(found["text"]) for found in recorder.warnings] == [1_000] * 100
+
+
 @pytest.mark.parametrize(
     ("file", "library"),
     [
