@@ -100,4 +100,15 @@ def working_directory() -> str:
             return ""
 
 
+@contextmanager
+def same_working_directory() -> Iterator[None]:
+    """Return to the working directory at the end of the block."""
+    here = working_directory()
+    try:
+        yield
+    finally:
+        if here != working_directory():
+            os.chdir(here)
+
+
 _FINDER = _InstalledFinder()

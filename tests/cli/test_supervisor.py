@@ -225,6 +225,15 @@ def test_output_to_a_closed_file_is_no_exit_code(project: Path, closed: int) -> 
     assert statuses(json.loads((project / "report.json").read_text())) == ["passed", "crashed", "passed"]
 
 
+@pytest.mark.parametrize("place", ["'/'", "made := tempfile.mkdtemp()); os.rmdir(made"])
+def test_a_working_directory_that_an_engine_leaves(project: Path, place: str) -> None:
+    """Its case alone is checked elsewhere; reports and the cache are where they were."""
+    name = engine(project, in_exp=ONLY_THERE + f"import tempfile; os.chdir({place})")
+    code, _, err = call("run", "cases", "--engine", name, "--report", "json=report.json")
+    assert (code, err) == (0, "")
+    assert statuses(json.loads((project / "report.json").read_text())) == ["passed"] * 3
+
+
 # What is left behind -----------------------------------------------------------------------------------
 
 LEAVES = {
@@ -328,6 +337,14 @@ def test_an_exception_without_words_costs_its_case(project: Path, words: tuple[s
     code, report, err = run("--engine", name, *words)
     assert (code, statuses(report), err) == (0, ["passed", "unsupported", "passed"], "")
     assert ".exp() raised Odd" in json.dumps(report["cases"][1])
+
+
+@pytest.mark.parametrize("words", [("-j", "2"), ("--timeout", "60")])
+def test_an_interrupt_that_an_engine_raises_costs_its_case(project: Path, words: tuple[str, ...]) -> None:
+    name = engine(project, in_exp=ONLY_THERE + "raise KeyboardInterrupt")
+    code, report, err = run("--engine", name, *words)
+    assert (code, statuses(report), err) == (3, ["passed", "crashed", "passed"], "")
+    assert "KeyboardInterrupt" in report["cases"][1]["errors"][0]["message"]
 
 
 @pytest.mark.parametrize("kind", ["Exception", "ImportError", "NotImplementedError", "TypeError", "MemoryError"])

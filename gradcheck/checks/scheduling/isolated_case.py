@@ -14,6 +14,7 @@ from gradcheck.checks.pipeline import case_result
 from gradcheck.checks.result import CaseResult, CaseStatus, Failure
 from gradcheck.checks.scheduling.fresh_engines import check_with_fresh_engines
 from gradcheck.engines.base import conventions, take_output
+from gradcheck.engines.library_imports import same_working_directory
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import Fact, fact
 from gradcheck.forks import end_fork
@@ -32,7 +33,7 @@ def check_isolated(
 ) -> CaseResult:
     """Return a result with warnings and extras; KeyboardInterrupt passes."""
     recorder = WarningRecorder([])
-    with capture_warnings(recorder):
+    with capture_warnings(recorder), same_working_directory():
         found = _check_within_limits(case, options, engines, further or {})
     return replace(found, warnings=(*found.warnings, *recorder.warnings)) if recorder.warnings else found
 
