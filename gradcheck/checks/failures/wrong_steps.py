@@ -49,6 +49,8 @@ def blame_steps(context: Context, points: ExplanationPoints) -> None:
     if not case.let or case.is_expected_to_fail or not context.points.own.is_complete:
         return
     failed = {(c.tensor, c.formula) for c in context.found if is_failed_formula(c)}
+    if not failed:  # maybe without any point
+        return
     claims = claims_at(context, points)
     right = right_steps(context, claims)
     for found in wrong_steps(case, failed, claims, right):

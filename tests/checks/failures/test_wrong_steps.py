@@ -198,3 +198,17 @@ def test_a_right_step_is_not_blamed(check: Check, parts: dict[str, str]) -> None
     assert found.status == "failed"
     assert {c.tensor for c in found.comparisons if c.status == "failed"} == {"w"}
     assert steps(found) == []
+
+
+def test_no_step_is_looked_for_without_a_gradient(check: Check) -> None:
+    """No point is kept of such a case."""
+    case = check(
+        """
+        inputs: {x: "randn(2, 3)"}
+        graph: {y: "tensor([5, 6]) & 3"}
+        formulas: {x: 0 * x}
+        let: {k: grad(y)}
+        """
+    )
+    assert case.status == "failed"
+    assert case.incomplete == ()
