@@ -6,7 +6,7 @@ here it leads from the entry, or a derived gradient, to the code's wrong numbers
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -44,6 +44,9 @@ _MOST_ASKED = 24
 #: Fewer numbers would match too many formulas.
 _FEWEST = 6
 
+#: Steps that each use the one before twice make a formula of exponential length.
+_MOST_NODES = 20_000
+
 #: Points with the evidence of a tensor there.
 EvidenceAtPoints = Sequence[tuple[Point, Evidence]]
 
@@ -76,12 +79,14 @@ class ComputedFormulas:
         for expand in (False, True):
             explanation = explain(case, SEED, expand=expand)
             written: dict[str, Expr] = {}
+            sizes: dict[str, int] = {}
             for name, step in explanation.let.items():
-                written[name] = substitute(step, written)
+                sizes[name] = _size(step, sizes)
+                if sizes[name] <= _MOST_NODES:
+                    written[name] = substitute(step, written)
             for one in explanation.formulas:
-                expr = substitute(one.expr, written)
-                if one.holds_accumulated:
-                    found.setdefault(one.tensor, []).append(expr)
+                if one.holds_accumulated and _size(one.expr, sizes) <= _MOST_NODES:
+                    found.setdefault(one.tensor, []).append(substitute(one.expr, written))
         entries = {name: claim.expr for name, claim in case.graph.items()}
         for tensor, formulas in found.items():  # a mistake in the entry's value may lie in its operands
             found[tensor] = list(dict.fromkeys([*formulas, *(substitute(one, entries) for one in formulas)]))
@@ -165,3 +170,8 @@ def _differing(right: Expr, wrong: Expr) -> Iterator[tuple[Expr, Expr]]:
             stack += pairs
         else:
             yield one, other
+
+
+def _size(expr: Expr, sizes: Mapping[str, int]) -> int:
+    """Return the number of nodes, once steps of these sizes are written out."""
+    return sum(sizes.get(node.name, 1) if isinstance(node, Name) else 1 for node in expr.walk())
