@@ -39,9 +39,13 @@ class _SignedExpressionCommand(click.Command):
         return super().parse_args(ctx, [f" {a}" if _SIGNED.match(a) else a for a in args])
 
 
+#: The shape of a tensor in an expression; for others, shapes are found that fit.
+SHAPE = click.option("--shape", "shapes", multiple=True, metavar="NAME=SIZES", help="A tensor's shape: --shape A=n,m.")
+
+
 @click.command("cookbook", cls=_SignedExpressionCommand)
 @click.argument("expression", required=False, shell_complete=options.completion(_names))
-@click.option("--shape", "shapes", multiple=True, metavar="NAME=SIZES", help="A tensor's shape: --shape A=n,m.")
+@SHAPE
 @options.format_option("text", "markdown", purpose="For reading; the page of all entries.")
 @options.UNREAD_VERBOSE
 def command(expression: str | None, shapes: tuple[str, ...], format: str) -> None:
@@ -59,7 +63,12 @@ def command(expression: str | None, shapes: tuple[str, ...], format: str) -> Non
     elif expression is None or not expression.strip():
         _write(shown.theme_lines(entries()))
     else:
-        _write(_lookup_lines(re.sub(r"^\s*\w+\s*=(?!=)\s*", "", expression.strip()), _parse_shapes(shapes)))
+        _write(_lookup_lines(right_side(expression), parse_shapes(shapes)))
+
+
+def right_side(text: str) -> str:
+    """Return `x @ w` of `y = x @ w`."""
+    return re.sub(r"^\s*\w+\s*=(?!=)\s*", "", text.strip())
 
 
 def cookbook_page(entries: Sequence[Entry]) -> str:
@@ -119,7 +128,8 @@ def _no_entry_error(text: str) -> GradcheckError:
     return UsageError(f"no entry of the cookbook has '{text}' in its name, theme or source", hint=hint)
 
 
-def _parse_shapes(shapes: tuple[str, ...]) -> dict[str, list[str]]:
+def parse_shapes(shapes: tuple[str, ...]) -> dict[str, list[str]]:
+    """Return the sizes of each tensor. Raises UsageError."""
     from gradcheck.language.evaluation.result_size import MAX_DIMENSIONS
     from gradcheck.language.loader.yaml_document import DEFAULT_LIMITS
 

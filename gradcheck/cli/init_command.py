@@ -6,15 +6,20 @@ import json
 import os
 from pathlib import Path
 from shlex import quote
+from typing import TYPE_CHECKING
 
 import click
 
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand, current_configuration
+from gradcheck.cli.cookbook_command import SHAPE, parse_shapes, right_side
 from gradcheck.cli.output import write_stdout
 from gradcheck.errors import UsageError
 from gradcheck.reports.safe_text import plain
 from gradcheck.safe_files import belongs_to_others, open_parent_folder, project_root, read_regular
+
+if TYPE_CHECKING:
+    from gradcheck.language.expr.nodes import Expr
 
 #: The most bytes of a file that is searched for gradcheck.
 _MOST_BYTES = 1_000_000
@@ -22,24 +27,75 @@ _MOST_BYTES = 1_000_000
 
 @click.command("init", cls=ConfiguredCommand)
 @click.argument("case", required=False, type=click.Path(path_type=Path), metavar="[FILE.yaml]")
+@click.option("--formula", metavar="EXPRESSION", help="A case of this expression, with its derived gradients.")
+@click.option("--engine", metavar="FILE.py:CLASS", help="A case for this Tensor class.")
+@click.option("--function", metavar="FILE.py:NAME", help="A case that holds this code to what its forward computes.")
+@SHAPE
 @options.UNREAD_VERBOSE
-def command(case: Path | None) -> None:
+def command(
+    case: Path | None, formula: str | None, engine: str | None, function: str | None, shapes: tuple[str, ...]
+) -> None:
     """Write a first case, and the files that check a repository's cases.
 
     These are a workflow for GitHub, hooks for pre-commit and the setting of an editor. With FILE.yaml, a first case
-    there and nothing else. Existing files stay as they are.
+    there and nothing else; with an option, a case of your own thing, in `first.yaml` by default. Existing files stay
+    as they are, and no code runs.
     """
     from gradcheck.language.loader.case_files import SUFFIXES
 
-    if case is None:
+    if engine is not None and (formula is not None or function is not None):
+        raise UsageError("--engine goes with no other case", hint="write one case for each")
+    if shapes and formula is None and function is None:
+        raise UsageError("--shape is of a tensor of --formula or --function", hint="name one of them")
+    is_own = any(option is not None for option in (formula, engine, function))
+    if case is None and not is_own:
         _write_project_files()
         return
+    case = case or Path("first.yaml")
     if case.suffix.lower() not in SUFFIXES:
         raise UsageError(f"cannot write '{case}': cases are in files that end in .yaml or .yml", hint=f"{case}.yaml")
-    if not _create_file(case, _first_case_text(case)):
+    allow = " --allow-code" if function is not None else "" if engine is None else f" --engine {quote(engine)}"
+    run = f"gradcheck run {quote(_not_an_option(case.as_posix()))}{allow}"
+    text = _own_case_text(case, run, formula, engine, function, shapes) if is_own else _first_case_text(case)
+    if not _create_file(case, text):
         raise UsageError(f"'{case}' is there already", hint="name another file")
     _print(f"wrote {case.as_posix()}")
-    _print(f"try it: gradcheck run {quote(_not_an_option(case.as_posix()))}")
+    _print(f"try it: {run}")
+
+
+def _own_case_text(
+    case: Path, run: str, formula: str | None, engine: str | None, function: str | None, shapes: tuple[str, ...]
+) -> str:
+    from gradcheck.reports.commands import first_case
+
+    name = _name_of(case)
+    if engine is not None:
+        return first_case.engine_case(name, run)
+    from gradcheck.checks.derivation import explain
+    from gradcheck.language.cookbook.case_from_expression import case_from_expression
+    from gradcheck.language.expr.parser import parse
+    from gradcheck.language.expr.printer import to_text
+
+    text = right_side(formula) if formula is not None else to_text(_expression_of(function or ""))
+    found = case_from_expression(text, parse(text), parse_shapes(shapes))
+    if function is None:
+        return first_case.formula_case(explain(found), name, run)
+    path, _, name_of_code = function.rpartition(":")
+    code = f"{Path(os.path.relpath(path, case.parent)).as_posix()}:{name_of_code}"
+    return first_case.code_case(found, name, run, code)
+
+
+def _expression_of(function: str) -> Expr:
+    from gradcheck.engines.implementation.forward_expression import forward_expression
+
+    path, _, name = function.rpartition(":")
+    if not path.endswith(".py") or not name:
+        raise UsageError(f"'{function}' names no code", hint="write --function FILE.py:NAME")
+    try:
+        source = read_regular(path, _MOST_BYTES).decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read '{path}': {getattr(error, 'strerror', None) or error}") from error
+    return forward_expression(source, name)
 
 
 def _write_project_files() -> None:
@@ -97,9 +153,13 @@ def _repository() -> tuple[Path, str]:
 
 
 def _first_case_text(path: Path) -> str:
-    from gradcheck.reports.commands.scaffold import first_case
+    from gradcheck.reports.commands.first_case import example
 
-    return first_case(_not_an_option(path.as_posix()), path.stem.replace("_", " ").replace("-", " "))
+    return example(_not_an_option(path.as_posix()), _name_of(path))
+
+
+def _name_of(path: Path) -> str:
+    return path.stem.replace("_", " ").replace("-", " ")
 
 
 def _not_an_option(path: str) -> str:

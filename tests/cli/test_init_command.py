@@ -16,6 +16,7 @@ import yaml
 
 from gradcheck import safe_files
 from gradcheck.checks.isolation.time_limit import deadline
+from tests.paths import ROOT
 
 WRITTEN = [
     "cases/first.yaml", ".github/workflows/gradcheck.yml", ".pre-commit-config.yaml", ".vscode/settings.json",
@@ -180,3 +181,53 @@ def test_a_folder_of_any_name_is_read_back_from_the_files(
     assert workflow["jobs"]["gradcheck"]["defaults"]["run"]["working-directory"] == name
     (repo,) = yaml.safe_load((folder / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
     assert re.match(repo["hooks"][0]["files"], f"{name}/cases/first.yaml")
+
+
+KERNEL = """
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return torch.tanh(x) * w
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        t = torch.tanh(x)
+        return g * w * (1 - t * t), g * t
+"""
+
+
+def test_a_case_of_your_own_thing_runs(folder: Path, gradcheck: Any) -> None:
+    (folder / "kernel.py").write_text(f"import torch\n{KERNEL}")
+    (folder / "tensor.py").write_text((ROOT / "tests" / "reports" / "home_made.py").read_text())
+    for options in (
+        ("formula.yaml", "--formula", "loss = (tanh(X @ w) ** 2).sum()", "--shape", "X=n,3"),
+        ("below/code.yaml", "--function", "kernel.py:Scaled.apply"),
+        ("other.yaml", "--function", "kernel.py:Scaled", "--formula", "tanh(x) * w"),
+        ("class.yaml", "--engine", "tensor.py:Tensor"),
+    ):
+        written = gradcheck("init", *options)
+        assert (written.code, written.err) == (0, ""), options
+        name, command = written.out.splitlines()
+        assert name == f"wrote {options[0]}"
+        checked = gradcheck(*shlex.split(command.removeprefix("try it: "))[1:])
+        assert (checked.code, "1 passed" in checked.out) == (0, True), checked.out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--engine", "a.py:T", "--formula", "x * x"), "--engine goes with no other case"),
+        (("--engine", "a.py:T", "--shape", "x=3"), "--shape is of a tensor of --formula or --function"),
+        (("--function", "kernel:f"), "'kernel:f' names no code"),
+        (("--function", "absent.py:f"), "cannot read 'absent.py'"),
+        (("--formula", "x @"), "the expression ends too early"),
+        (("--formula", "x * x", "--shape", "x=-"), "'x=-' is no shape"),
+    ],
+)
+def test_what_makes_no_case_is_refused_and_writes_nothing(
+    folder: Path, gradcheck: Any, options: tuple[str, ...], message: str
+) -> None:
+    outcome = gradcheck("init", *options)
+    assert (outcome.code, message in outcome.err) == (2, True), outcome.err
+    assert list(folder.iterdir()) == []

@@ -135,12 +135,12 @@ def _yaml(e: Explanation, width: int) -> Iterator[str]:
     if steps:
         yield "let:"
     for name in steps:
-        yield f"  {_scalar(name)}: {_scalar(to_text(e.let[name]))}"
+        yield f"  {yaml_scalar(name)}: {yaml_scalar(to_text(e.let[name]))}"
     if kept:
         yield "formulas:"
     for formula in kept:
         where = "".join(f"  # {text}" for text in _condition_lines(formula))
-        yield f"  {_scalar(formula.tensor)}: {_scalar(to_text(formula.expr))}{where}"
+        yield f"  {yaml_scalar(formula.tensor)}: {yaml_scalar(to_text(formula.expr))}{where}"
     for formula in e.formulas:
         for remark in _remarks(formula):
             yield f"# {plain(formula.tensor)}: {to_text(formula.expr)}  ({remark})"
@@ -156,7 +156,7 @@ def _used_steps(e: Explanation, exprs: list[Expr]) -> list[str]:
     return [name for name in e.let if name in used]
 
 
-def _scalar(text: str) -> str:
+def yaml_scalar(text: str) -> str:
     """Return the text as YAML reads it back: bare, or in single quotes."""
     if _BARE.fullmatch(text) and text.lower() not in _WORDS and not _is_number(text):
         return text
@@ -194,8 +194,8 @@ def render_derivative(e: ExplainedDerivative, format: str, width: int = 80) -> s
         mark = {"yaml": "# ", "latex": "% "}.get(format, "")
         lines += wrap(f"no formula of {e.term.name}: {plain(say(e.why_not))}", width, mark, f"{mark}  ")
     elif format == "yaml":
-        key = ", ".join(by)
-        lines += [f"{e.term.kind}s:", f"  {_scalar(of)}:", f"    {_scalar(key)}: {_scalar(to_text(e.expr))}"]
+        key, text = yaml_scalar(", ".join(by)), yaml_scalar(to_text(e.expr))
+        lines += [f"{e.term.kind}s:", f"  {yaml_scalar(of)}:", f"    {key}: {text}"]
     elif format == "latex":
         lines += [r"\begin{align*}", f"  {to_latex(e.term)} &= {to_latex(e.expr)}", r"\end{align*}"]
     else:

@@ -1,0 +1,103 @@
+"""The first case of `gradcheck init`: an example, or one of your own.
+
+A case of a formula has the derived gradients; one of code has the code's expression as its specification.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from shlex import quote
+
+from gradcheck.checks.derivation import Explanation
+from gradcheck.language.case import Case
+from gradcheck.language.expr.printer import to_text
+from gradcheck.reports.commands.explanation import render, yaml_scalar
+from gradcheck.reports.safe_text import plain
+
+_FIRST_CASE = """\
+# A case: a graph of tensors, and what must be true of its gradients.
+#   gradcheck run {file}        holds it against PyTorch
+#   gradcheck explain {file}    derives every gradient as a formula
+name: {name}
+description: Linear regression, and the gradient of its loss that a hand derives.
+
+dims: {{n: 4, d: 3}}                # sizes, usable wherever a size is
+inputs:                           # these get a gradient
+  w: randn(d)
+constants:                        # these do not: data, labels, masks
+  X: randn(n, d)
+  t: randn(n)
+graph:                            # in order, as in PyTorch; the last line is where the backward pass begins
+  y: X @ w
+  r: y - t
+  loss: (r ** 2).mean()
+
+formulas:                         # gradients derived by hand: verified here, and for other numbers and sizes
+  w: 2 * X.T @ r / n
+  r: 2 * r / n
+wrong_formulas:                   # and what is easily got wrong: it must be refuted
+  w: 2 * X.T @ r                  # the mean forgotten
+
+# Numbers that are known beforehand stand under `expected:`, such as
+# expected:
+#   w: [1.0, 2.0, 3.0]
+"""
+
+
+_OF_ENGINE = """\
+# A first case for a Tensor class: a tensor that is used twice, whose gradient is the sum over both uses.
+#   {command}
+name: {name}
+inputs:
+  x: [1, 2, 3]
+  w: [4, 5, 6]
+graph:                            # in order, as in PyTorch; the class runs each line by its own operators
+  y: x * w
+  z: y + x
+backward: {{z: [1.0, 0.5, 2.0]}}    # from z, with this incoming gradient
+expected:                         # numbers that are known beforehand
+  x: [5.0, 3.0, 14.0]             # incoming gradient * (w + 1)
+  w: [1.0, 1.0, 6.0]              # incoming gradient * x
+"""
+
+
+def example(file: str, name: str) -> str:
+    """Return the text of an example, for a file of this name."""
+    return _FIRST_CASE.format(file=quote(plain(file)), name=yaml_scalar(plain(name)))
+
+
+def engine_case(name: str, command: str) -> str:
+    """Return the text of a case for a Tensor class, and what checks it."""
+    return _OF_ENGINE.format(name=plain(name), command=plain(command))
+
+
+def formula_case(derived: Explanation, name: str, command: str) -> str:
+    """Return the text of a case with the derived gradients of its formula."""
+    lines = ["# The gradients are gradcheck's own: write yours in their place.", *_lines(derived.case, name, command)]
+    return "\n".join([*lines, *render(derived, "yaml").splitlines()[1:]]) + "\n"
+
+
+def code_case(case: Case, name: str, command: str, implementation: str) -> str:
+    """Return the text of a case that holds code to its expression."""
+    (entry,) = case.graph
+    lines = ["# The entry of graph is what the code must compute, its gradients included."]
+    lines += [*_lines(case, name, command), "implementations:", f"  {entry}: {yaml_scalar(implementation)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _lines(case: Case, name: str, command: str) -> Iterator[str]:
+    """Yield the lines of a case without claims."""
+    yield f"#   {plain(command)}"
+    yield f"name: {yaml_scalar(plain(name))}"
+    if case.dims:
+        yield f"dims: {{{', '.join(f'{word}: {size}' for word, size in case.dims.items())}}}"
+    yield "inputs:"
+    for tensor, value in case.inputs.items():
+        assert value.expr is not None
+        yield f"  {tensor}: {yaml_scalar(to_text(value.expr))}"
+    yield "graph:"
+    for entry, claim in case.graph.items():
+        yield f"  {entry}: {yaml_scalar(claim.text)}"
+    for root, incoming in case.steps[-1].roots.items():
+        if incoming is not None and incoming.expr is not None:
+            yield f"backward: {{{root}: {yaml_scalar(to_text(incoming.expr))}}}"
