@@ -1,8 +1,8 @@
 """Excuse formulas that are NaN where the graph is defined, but else right.
 
-Such a formula passes with a note on where it is undefined. It fails if it is wrong where it is defined, or defined
-nowhere at the case's own numbers. A formula with a step that overflows, while the graph does not, is unstable rather
-than wrong, and treated the same way.
+Such a formula passes with a note on where it is undefined. It fails if it is wrong where it is defined, defined
+nowhere at the case's own numbers, or nowhere else, not even close by. A formula with a step that overflows, while the
+graph does not, is unstable rather than wrong, and treated the same way.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.element_conditions import element_condition
+from gradcheck.checks.claims.formulas import check_formula
+from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.closeness.overflow import overflowed_elements
 from gradcheck.checks.context import Context
+from gradcheck.checks.points.perturbation import scaled_problem
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import Fact, fact
@@ -30,13 +33,14 @@ def check(context: Context) -> Iterable[Comparison]:
     """Pass formulas that fail by NaN or overflow and are right elsewhere."""
     for key in dict.fromkeys(_key(c) for c in context.found if _is_undefined_or_unstable(context, c)):
         listed = [c for c in context.found if _key(c) == key]
-        if all(not c.is_failing or _is_undefined_or_unstable(context, c) for c in listed) and _is_defined_somewhere(
-            listed
-        ):
+        is_excusable = all(not c.is_failing or _is_undefined_or_unstable(context, c) for c in listed)
+        if is_excusable and _is_defined_here_and_nearby(context, listed):
             _pass_with_note(context, key, listed)
     return ()
 
 
+#: How far nearby numbers are, relative to the case's: within most domains.
+_NEARBY = 1e-3
 #: The kind of claim, the tensor and the text.
 _Key = tuple[ClaimKind, str, str]
 
@@ -79,9 +83,24 @@ def _differing_elements(c: Comparison) -> tuple[np.ndarray, np.ndarray] | None:
     return (got, want) if np.isfinite(want).all() else None
 
 
-def _is_defined_somewhere(listed: Sequence[Comparison]) -> bool:
+def _is_defined_here_and_nearby(context: Context, listed: Sequence[Comparison]) -> bool:
     own = [c for c in listed if c.trial is None]
-    return any(not c.is_failing or c.mismatched < c.elements for c in own)
+    is_general = len(own) < len(listed) and own[0].what is ClaimKind.FORMULA
+    return any(map(_is_defined, own)) and (not is_general or _is_defined_nearby(context, own[0]))
+
+
+def _is_defined(c: Comparison) -> bool:
+    return not c.is_failing or c.mismatched < c.elements
+
+
+def _is_defined_nearby(context: Context, own: Comparison) -> bool:
+    """Return whether a formula has numbers within a thousandth of the case's."""
+    claim = next(claim for claim in context.case.formulas[own.tensor] if claim.text == own.formula)
+    problem = scaled_problem(context.points.own.problem, 1, 1 - _NEARBY, 1 + _NEARBY)
+    near = check_formula(
+        StepClaims(Point(problem, context.engines), own.step, context.options.tolerance), own.tensor, claim
+    )
+    return _is_defined(near)
 
 
 def _pass_with_note(context: Context, key: _Key, listed: Sequence[Comparison]) -> None:

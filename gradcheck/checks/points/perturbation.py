@@ -18,29 +18,29 @@ from gradcheck.language.trial_draws import move_numbers, redraw_literal
 LOW, HIGH = 0.75, 1.25
 
 
-def scaled_problem(problem: Problem, number: int) -> Problem:
+def scaled_problem(problem: Problem, number: int, low: float = LOW, high: float = HIGH) -> Problem:
     """Return the problem with random factors, seeded by `number`."""
     generator = stream(problem.seed, "nearby", number)
 
     def moved(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {name: scaled_array(array, generator) for name, array in arrays.items()}
+        return {name: scaled_array(array, generator, low, high) for name, array in arrays.items()}
 
     return replace(
         problem,
         inputs=moved(problem.inputs),
         seeds=tuple(
-            {name: None if seed is None else scaled_array(seed, generator) for name, seed in seeds.items()}
+            {name: None if seed is None else scaled_array(seed, generator, low, high) for name, seed in seeds.items()}
             for seeds in problem.seeds
         ),
         forwards=tuple(moved(arrays) for arrays in problem.forwards),
     )
 
 
-def scaled_array(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+def scaled_array(array: np.ndarray, generator: np.random.Generator, low: float = LOW, high: float = HIGH) -> np.ndarray:
     """Return the array with each element scaled; integers unchanged."""
     if not dtypes.is_differentiable(array.dtype):
         return array
-    return np.asarray(wide(array) * generator.uniform(LOW, HIGH, array.shape)).astype(array.dtype)
+    return np.asarray(wide(array) * generator.uniform(low, high, array.shape)).astype(array.dtype)
 
 
 def varied_problem(problem: Problem, generator: np.random.Generator) -> Problem:

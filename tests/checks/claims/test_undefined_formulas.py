@@ -38,6 +38,22 @@ def test_defined_nowhere_fails(check: Check) -> None:
     assert check(f"{{{graph}, formulas: {{x: 2 * exp(log(x)) * grad(y)}}}}").status == "failed"
 
 
+@pytest.mark.parametrize(
+    "formula", ["where((x == 1) | (x == 2), 2 * x, nan)", "2 * x + 0 * log(1 - (x - x.round()) ** 2 * 1e30)"]
+)
+def test_defined_at_the_own_numbers_alone_fails(check: Check, formula: str) -> None:
+    """At drawn numbers it is NaN, and close by too: nothing shows that it is right."""
+    case = f"{{inputs: {{x: [1.0, 2]}}, graph: {{y: (x * x).sum()}}, formulas: {{x: '{formula}'}}}}"
+    assert check(case).status == "failed"
+
+
+def test_a_domain_that_no_drawn_point_is_in_is_one(check: Check) -> None:
+    """Of ten drawn numbers some are negative, so that no element is defined; close by all are."""
+    graph = "inputs: {x: [1.5, 2, 3, 0.5, 2.5, 1, 1.25, 0.75, 2.25, 3.5]}, graph: {y: prod(x)}"
+    found = check(f"{{{graph}, formulas: {{x: grad(y) * exp(log(x).sum()) / x}}}}")
+    assert found.status == "passed", failed(found)
+
+
 def test_a_single_point(check: Check) -> None:
     found = check("{inputs: {x: [1.5, 0, 3]}, graph: {y: prod(x)}, formulas: {x: grad(y) * prod(x) / x}}")
     assert found.status == "passed"
