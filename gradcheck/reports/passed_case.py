@@ -22,7 +22,7 @@ from gradcheck.reports.safe_text import count, plain
 _OTHER_POINTS = (("moved", "other numbers"), ("incoming", "other incoming gradients"))
 #: Notes on what formulas do not hold for, or were not tried at, and the most of them in a line.
 _LIMITS, _MOST_LIMITS = (
-    ("size_stays", "branch_not_visited", "torch_approximates", "gradient_is_zero", "incoming_is_one"),
+    ("no_elements", "size_stays", "branch_not_visited", "torch_approximates", "gradient_is_zero", "incoming_is_one"),
     2,
 )
 #: Notes on rounding.

@@ -91,6 +91,12 @@ def test_shapes_are_counted_once_and_other_points_are_what_they_are() -> None:
     ]
 
 
+def test_a_formula_that_nothing_was_compared_with_says_so() -> None:
+    found = at(1).with_notes(fact("no_elements"))
+    (line,) = passed_remarks(case(found))
+    assert line.endswith("; nothing was compared: no elements")
+
+
 def test_what_was_not_tried_is_named() -> None:
     stays = fact("size_stays", size="n", value=4, tensor="t")
     beyond = [fact("branch_not_visited", owner="y", op="gt", where=f"x > {n}") for n in (6, 7)]

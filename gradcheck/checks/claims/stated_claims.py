@@ -115,16 +115,26 @@ def compare_stated(claims: StepClaims, level: Step | Case, states: Mapping[str, 
             elif stated is None:
                 yield compare_with_none(actual, subject)
             else:
-                yield _compare_stated_value(claims, ClaimKind.EXPECTED, name, stated, (engine, actual))
+                tensor = state.values.get(name)
+                yield _compare_stated_value(claims, ClaimKind.EXPECTED, name, stated, (engine, actual), tensor)
 
 
 def _compare_stated_value(
-    claims: StepClaims, what: ClaimKind, name: str, value: Value, answer: tuple[str, np.ndarray | None]
+    claims: StepClaims,
+    what: ClaimKind,
+    name: str,
+    value: Value,
+    answer: tuple[str, np.ndarray | None],
+    tensor: np.ndarray | None = None,
 ) -> Comparison:
-    """Compare one tensor. Raises InvalidCase if the statement has no value."""
+    """Compare one tensor. Raises InvalidCase if the statement has no value.
+
+    Of a `tensor` without a gradient, stated zeros must have the shape."""
     engine, actual = answer
     subject = claims.subject(what, name, value.place, engine)
     stated = claimed_array(claims.point.problem, value)
+    if actual is None and isinstance(tensor, np.ndarray) and tensor.shape != stated.shape:
+        actual = np.zeros_like(tensor)
     if actual is not None:
         stated, actual = align_dtypes(stated, actual)
     return claims.compare(actual, stated, subject)

@@ -72,6 +72,12 @@ def test_expected_is_strict_about_shapes(check: Check) -> None:
     assert "shape [2], expected [1, 2]" in say(failed(case)[0].mismatch)
 
 
+@pytest.mark.parametrize(("stated", "status"), [("[0, 0]", "passed"), ("[[0, 0]]", "failed"), ("0", "failed")])
+def test_expected_zeros_of_a_tensor_without_a_gradient_have_its_shape(check: Check, stated: str, status: str) -> None:
+    case = check(f"{{inputs: {{x: [1, 2], z: [3, 4]}}, graph: {{loss: x.sum()}}, expected: {{z: {stated}}}}}")
+    assert case.status == status, failed(case)
+
+
 def test_tolerances_of_the_case_and_of_a_tensor(check: Check) -> None:
     text = """
         inputs: {{x: [1, 3], y: [1, 3]}}
