@@ -92,7 +92,7 @@ def test_shapes_are_counted_once_and_other_points_are_what_they_are() -> None:
 
 
 def test_a_formula_that_nothing_was_compared_with_says_so() -> None:
-    found = at(1).with_notes(fact("no_elements"))
+    found = Subject(ClaimKind.FORMULA, "y", formula="3 * y").passed().with_notes(fact("no_elements"))
     (line,) = passed_remarks(case(found))
     assert line.endswith("; nothing was compared: no elements")
 
