@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch
+
 from gradcheck.checks.scheduling.run import run
+from gradcheck.testing import check_function
 from tests.engines.implementation import functions
 from tests.engines.implementation.build import TANH, with_code
 
@@ -27,3 +32,27 @@ def test_nor_is_computing_in_less_precision() -> None:
     pair = (lambda x: x.astype("float32").astype("float64"), lambda g, x: g)
     (found,) = run(with_code(TANH.replace("tanh(x)", "x * 1"), pair), allow_code=True).cases
     assert found.status == "failed"
+
+
+class Attention(torch.autograd.Function):
+    """Causal attention whose first row, of one key, has a gradient of exactly 0; torch's fused one has rounding."""
+
+    @staticmethod
+    def forward(ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        later = torch.ones(q.shape[-2], q.shape[-2], dtype=torch.bool).triu(1)
+        p = torch.softmax((q @ k.mT * q.shape[-1] ** -0.5).masked_fill(later, -torch.inf), -1)
+        ctx.save_for_backward(q, k, v, p)
+        return p @ v
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, g: Any) -> Any:
+        q, k, v, p = ctx.saved_tensors
+        ds = p * (g @ v.mT - (g * (p @ v)).sum(-1, keepdim=True)) * q.shape[-1] ** -0.5
+        return ds @ k, ds.mT @ q, p.mT @ g
+
+
+def test_code_that_rounds_elsewhere_than_the_reference_is_right() -> None:
+    shape = (1, 2, 5, 4)
+    spec = "F.scaled_dot_product_attention(q, k, v, is_causal=True)"
+    check_function(Attention.apply, q=shape, k=shape, v=shape, spec=spec, choices={"dtypes": ["float32"]})
