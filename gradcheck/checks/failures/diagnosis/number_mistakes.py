@@ -188,8 +188,9 @@ def truncated_result(e: Evidence) -> Iterator[Guess]:
         return
     dtype = e.got.dtype.name if e.got.dtype.kind in "iu" else ""
     for function in (np.trunc, np.floor, np.rint):
-        name = function.__name__
-        yield Guess(name, fact("rounded_to_integers", how=name, dtype=dtype), function(wide(e.want)))
+        name, rounded = function.__name__, function(wide(e.want))
+        if dtype or np.any(rounded):  # zeros alone are integers by chance
+            yield Guess(name, fact("rounded_to_integers", how=name, dtype=dtype), rounded)
 
 
 @hypothesis("truncated")

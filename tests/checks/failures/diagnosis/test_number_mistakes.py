@@ -180,6 +180,11 @@ def test_a_result_rounded_to_integers(how: str) -> None:
     assert integers == {how: fact("rounded_to_integers", how=how, dtype="int64")}
 
 
+def test_zeros_are_no_result_rounded_to_integers() -> None:
+    small = np.abs(np.tanh(WANT)) / 4
+    assert guessed(number_mistakes.truncated_result, Evidence(0 * small, small)) == []
+
+
 def test_arguments_and_incoming_gradients_without_their_fractions() -> None:
     known = rule(EXP)
     assert known.incoming is not None
