@@ -1,14 +1,15 @@
 """The points for code without a specification.
 
 An array that is given is a point, and stays as it is. A shape or a creator is a domain: other numbers and sizes are
-drawn from it, and numbers near the code's constants. A drawn point at which the code raises is outside its domain.
+drawn from it, and numbers near the code's constants. A drawn point at which the code raises, or keeps a given size, is
+outside its domain.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,7 +61,8 @@ class SelfConsistencyPoints:
     case: Case
     engine: CodeEngine
     engines: Engines
-    refusals: list[Refusal]  # drawn points at which the code raises
+    refusals: list[Refusal]  # drawn points outside the code's domain
+    _given: Problem = field(init=False)
 
     def all(self) -> Iterator[Point]:
         """Yield the given inputs, then drawn points, with random cotangents.
@@ -77,6 +79,7 @@ class SelfConsistencyPoints:
             case = replace(own.case, steps=(Step("backward"),))
             yield Point(replace(own, case=case, seeds=({},), forwards=({},)), self.engines)
             return
+        self._given = made
         yield Point(made, self.engines, None)
         if can_vary_in_trials(self.case):
             drawn = (self._drawn_point(number, *one) for number, one in enumerate(_DRAWN, 1))
@@ -113,7 +116,7 @@ class SelfConsistencyPoints:
         if made is None:
             return None
         point = Point(made, self.engines, Trial(number, made.seed, made.sizes, problem=made))
-        found = refusal_at(point, self.engine)
+        found = refusal_at(point, self.engine, self._given)
         self.refusals += [] if found is None else [found]
         return None if found is not None else point
 

@@ -101,10 +101,10 @@ class Points:
         return Point(problem, self.engines, Trial(number, problem.seed, sizes, attempt, kind, resized, problem))
 
     def is_refused(self, point: Point) -> bool:
-        """Return whether tested code raises at a drawn point; keep its error."""
-        found = [refusal for one in self.engines.tested if (refusal := refusal_at(point, one)) is not None]
-        self.refusals += found
-        return bool(found)
+        """Return whether a drawn point is outside the code's domain; keep why."""
+        found = [refusal_at(point, one, self.own.problem) for one in self.engines.tested]
+        self.refusals += filter(None, found)
+        return any(found)
 
     @property
     def other_points(self) -> list[Point]:

@@ -65,7 +65,8 @@ add_phrases(
         "gradients_unrecorded": "its backward records no graph for {names:commas}: there is no second order to check, "
         "and torch takes such a gradient as constant, unless the backward is marked @once_differentiable",
         "narrower_domain": lambda found: (
-            f"it raises at {found['count']} of the points that were drawn, and is not checked there: {found['text']}"
+            f"it {'raises' if found['text'] else 'keeps the given size of ' + found['kept']} at {found['count']} of "
+            f"the points that were drawn, and is not checked there{': ' + found['text'] if found['text'] else ''}"
             + (f", first at {', '.join(found['sizes'])}" if found["sizes"] else "")
         ),
         "saved_intermediate": "an intermediate was saved instead of an input: forward keeps {names:commas}, which it "

@@ -99,3 +99,27 @@ def test_code_that_raises_for_what_is_given_fails(has_spec: bool) -> None:
     with pytest.raises((AssertionError, GradcheckError)) as raised:
         check_function(_Blocks.apply, x=(4, 31), spec="sin(x)" if has_spec else None)
     assert "a multiple of 16" in str(raised.value)
+
+
+_SCALE = np.array([0.5, 2.0, -1.0])
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0])
+def test_a_size_that_the_code_keeps_is_not_drawn(factor: float) -> None:
+    """An argument with one column is broadcast against three scales, which the code itself has."""
+    pair = (lambda x: x * _SCALE, lambda g: factor * g * _SCALE)
+    if factor != 1:
+        with pytest.raises(AssertionError, match="off by the constant factor 2"):
+            check_function(*pair, x=(5, 3))
+        return
+    (found,) = check_function(*pair, x=(5, 3)).cases
+    (text,) = (remark.message for remark in remark_messages(found) if "not checked there" in remark.message)
+    assert "not checked there: <lambda> raised ValueError" in text
+
+
+def test_a_kept_size_is_told_where_nothing_raises() -> None:
+    (found,) = check_function(
+        lambda x: x * _SCALE, lambda g: g * _SCALE, x=(5, 3), choices={"sizes": {3: [1, 3]}}
+    ).cases
+    (text,) = (remark.message for remark in remark_messages(found) if "not checked there" in remark.message)
+    assert "keeps the given size of x at" in text
