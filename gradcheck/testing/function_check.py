@@ -41,7 +41,7 @@ DTYPES, SIZES = ("float64", "float32", "bfloat16"), (1, 2, 7, 33)
 def check_function(
     function: Callable[..., Any],
     backward: Callable[..., Any] | None = None,
-    *,
+    *unnamed: Any,
     spec: str | None = None,
     inputs: Mapping[str, Any] | Any = None,
     choices: Mapping[str, Any] | None = None,
@@ -67,6 +67,8 @@ def check_function(
     """
     by_name = inputs if isinstance(inputs, Mapping) else {} if inputs is None else {"inputs": inputs}
     given = {**by_name, **named}
+    if unnamed or not (backward is None or callable(backward)):
+        raise UsageError("check_function takes its inputs by name", hint="such as check_function(f, x=x, w=w)")
     if not given:
         raise UsageError("check_function needs inputs", hint="such as x=(5, 3)")
     try:

@@ -31,8 +31,8 @@ _MOST_ENTRIES = 10**8
 def check_jacobian(
     function: Callable[..., Any],
     jacobian: Callable[..., Any],
-    *,
     x: Any,
+    *,
     rtol: float = 1e-6,
     atol: float = 0.0,
     seed: int = 0,
@@ -42,9 +42,9 @@ def check_jacobian(
         check_jacobian(fun, jac, x=np.ones(3))
 
     Both take one array, as those of `scipy.optimize.least_squares` and of OpenMDAO's components do. The Jacobian has
-    the shape of the result, then that of `x`: an array, a sparse matrix or array of SciPy, or a `LinearOperator`, whose
-    `matvec` and `rmatvec` are checked. A gradient `fun` and its Hessian are such a pair too. The derivatives are by
-    differences with error bars, at `x` and at two points near it.
+    the shape of the result, then that of `x`, up to axes of size 1: an array, a sparse matrix or array of SciPy, or a
+    `LinearOperator`, whose `matvec` and `rmatvec` are checked. A gradient `fun` and its Hessian are such a pair too.
+    The derivatives are by differences with error bars, at `x` and at two points near it.
 
     Raises AssertionError with the entries that differ, and UsageError for an invalid call.
     """
@@ -108,4 +108,6 @@ def _claimed(given: Any, rows: tuple[int, ...], columns: tuple[int, ...]) -> Ite
         yield "rmatvec", np.stack(backward, axis=1).reshape(columns + rows)
         return
     dense = given.toarray() if hasattr(given, "toarray") else given
-    yield "jacobian(x)", np.asarray(dense, dtype=np.float64)
+    array, shape = np.asarray(dense, dtype=np.float64), rows + columns
+    is_alike = [size for size in array.shape if size != 1] == [size for size in shape if size != 1]
+    yield "jacobian(x)", array.reshape(shape) if is_alike else array  # such as (4, 4) for columns, (1, n) for a number

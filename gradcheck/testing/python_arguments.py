@@ -19,6 +19,9 @@ from gradcheck.language.expr.traverse import free_names, substitute
 #: A call of a creator, also in a text with a slip, which is nothing to hand on.
 _CREATOR = re.compile(r"(rand|uniform|normal|zeros|ones|arange|linspace|full|eye|empty)\w*\(")
 
+#: Parameters whose tuple of integers is a setting, and no shape of an input.
+_SETTING = re.compile(r"(.*_)?(shape|size|strides?|padding|dilation|dims?|axis|axes)")
+
 
 @dataclass(frozen=True, slots=True)
 class SplitArguments:
@@ -47,7 +50,8 @@ def split_arguments(given: Mapping[str, Any], spec: str | None, as_torch: bool =
         if named and name not in named and is_tensor(value) and not _asks(value):
             objects[name] = value  # such as bounds, which the specification writes as numbers
             continue
-        if _is_operand(value, name in named, as_torch, some_ask):
+        is_setting = isinstance(value, tuple) and _SETTING.fullmatch(name)
+        if not is_setting and _is_operand(value, name in named, as_torch, some_ask):
             operands[name] = value
             place = operand_of(name, value)
             objects |= {name: place} if place.is_parameter else {}

@@ -70,3 +70,11 @@ def test_a_product_with_the_jacobian_where_its_transpose_belongs_is_named() -> N
 def test_one_that_is_right_at_the_given_numbers_alone_fails() -> None:
     with pytest.raises(AssertionError, match="at other numbers"):
         check_jacobian(lambda x: x**2, lambda x: np.diag([2.0, 4.0]), x=[1.0, 2.0])
+
+
+def test_a_column_and_a_single_number_may_leave_out_axes_of_size_1() -> None:
+    column = X[:, None]
+    check_jacobian(lambda x: np.tanh(W @ x), lambda x: (1 - np.tanh(W @ x) ** 2) * W, column)
+    check_jacobian(lambda x: np.sum(x**2), lambda x: 2 * x[None], X)
+    with pytest.raises(AssertionError, match="expected"):
+        check_jacobian(lambda x: np.sum(x**2), lambda x: np.diag(x), X)

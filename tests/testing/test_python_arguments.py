@@ -225,3 +225,23 @@ def test_a_tensor_that_the_specification_does_not_name_is_handed_on() -> None:
     assert list(split.operands) == ["x"]
     check_function(torch.clamp, **given, spec="clamp(x, -1, 1)")
     assert list(split_arguments(given, "clamp(x, low, high)").operands) == ["x", "low", "high"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "spec"),
+    [
+        ("kernel_size", (2, 3), "F.avg_pool2d(x, kernel_size)"),
+        ("shape", torch.Size([1, 2, 30]), "reshape(x, shape)"),
+        ("dims", (0, 2), "sum(x, dims)"),
+    ],
+)
+def test_a_tuple_for_a_setting_is_no_shape_of_an_input(name: str, value: Any, spec: str) -> None:
+    split = split_arguments({"x": (1, 2, 5, 6), name: value}, spec)
+    assert list(split.operands) == ["x"]
+    assert split.arguments.objects[name] == value
+
+
+@pytest.mark.parametrize("unnamed", [(np.ones(3),), ((5, 3), 2.0), (None, np.ones(3))])
+def test_inputs_without_names_are_told_to_have_some(unnamed: Any) -> None:
+    with pytest.raises(UsageError, match="takes its inputs by name"):
+        check_function(torch.mul, *unnamed)
