@@ -50,11 +50,11 @@ def factors_on_tape(
         return
     tape = EntryTape(point)
     target = tape.leaf(name)
-    if target is None or len(tape.nodes) > MOST_OPS:
-        return
     known = list(_arrays(tape, point))
     for text in _matching(got, want, ~right, known):
         yield ("whole", text), text
+    if target is None or len(tape.nodes) > MOST_OPS:
+        return
     tape.sweep()
     off = got - want
     for (number, index), _, part in tape.parts(target):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
 import numpy as np
+import pytest
 
 from gradcheck.checks.scheduling.run import run
 from gradcheck.reports.phrases.phrase_table import say
+from gradcheck.testing import check_function
 from tests.engines.implementation.build import with_code
 
 CASE = 'dims: {n: 5, d: 4}\ninputs: {a: "randn(n, d)", b: "randn(n, d)"}\ngraph: {y: "a * exp(b.sum(1, keepdim=True))"}'
@@ -34,3 +37,13 @@ def test_a_function_of_one() -> None:
 def test_a_quotient_of_two_and_a_number_times_one() -> None:
     assert "no constant" in told(lambda a, b: (1 + b * 0 + a * a * 0) * np.abs(a) / np.exp(b))
     assert "no constant: 0.3 * (" in told(lambda a, b: 0.3 / (1 + np.exp(-b)))
+
+
+def test_a_factor_is_named_where_only_differences_know_the_gradient() -> None:
+    """A forward of Python's numbers leaves no tape: the gradient of log(x) ** 2 lacks its division by x."""
+
+    def forward(x: Any) -> Any:
+        return np.array([math.log(one) ** 2 for one in x.tolist()])
+
+    with pytest.raises(AssertionError, match="off by a factor that is no constant: x"):
+        check_function(forward, lambda g, x: 2 * g * np.log(x), x="uniform(0.5, 3, [6])")
