@@ -22,7 +22,7 @@ from gradcheck.checks.implementations.code_noise import CodeNoise, TensorKey, te
 from gradcheck.checks.implementations.nondeterminism import nondeterminism_of
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
-from gradcheck.engines.base import Evaluation
+from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.double_precision import double_precision_backend, double_precision_problem
 from gradcheck.facts import fact
@@ -71,15 +71,14 @@ class CodeRounding:
             return c
         if id(point) not in self._measured:
             noises = {} if nondeterminism_of(self.engine, point) else _noise(point, self.engine)
-            self._measured[id(point)] = (point, noises, _precise_answers(point) if noises else {})
+            self._measured[id(point)] = (point, noises, _precise_answers(point.engines.reference, point.problem))
         _, noises, precise = self._measured[id(point)]
         key = (c.what, c.step, c.tensor)
         noise = noises.get(key)
         if noise is None or noise.shape != got.shape:
             return c
-        again = recheck_with_allowance(
-            replace(c, status="failed"), _MARGIN * noise, float("inf"), precise.get(key)
-        )  # the reference's own rounding in low precision is no fault of the code
+        # the reference's own rounding in low precision is no fault of the code
+        again = recheck_with_allowance(replace(c, status="failed"), _MARGIN * noise, float("inf"), precise.get(key))
         if again.status != "passed":
             return (
                 self._half_precision_noise.allow_rounding(c, point)
@@ -126,13 +125,11 @@ def _ignores_changes(
 def _noise(point: Point, engine: CodeEngine) -> dict[TensorKey, np.ndarray]:
     """Return the spread of the code's errors by value and gradient."""
     reference = point.engines.reference
-    if not isinstance(reference, DefineByRun):
-        return {}
     found: dict[TensorKey, list[np.ndarray]] = {}
     generator = stream(point.problem.seed, "own rounding")
     for _ in range(_DRAWS):
         problem = _moved(point.problem, generator, _reach(point.problem))
-        theirs = tensors_of(_in_double_precision(reference, problem))
+        theirs = _precise_answers(reference, problem)
         for key, mine in tensors_of(engine.evaluate(problem)).items():
             if key in theirs and mine.shape == theirs[key].shape:
                 with np.errstate(all="ignore"):
@@ -140,14 +137,11 @@ def _noise(point: Point, engine: CodeEngine) -> dict[TensorKey, np.ndarray]:
     return {key: _spread(np.stack(listed)) for key, listed in found.items() if len(listed) == _DRAWS}
 
 
-def _precise_answers(point: Point) -> dict[TensorKey, np.ndarray]:
+def _precise_answers(reference: Engine, problem: Problem) -> dict[TensorKey, np.ndarray]:
     """Return the reference's values and gradients in double precision."""
-    reference = point.engines.reference
-    return tensors_of(_in_double_precision(reference, point.problem)) if isinstance(reference, DefineByRun) else {}
-
-
-def _in_double_precision(reference: DefineByRun, problem: Problem) -> Evaluation:
-    return double_precision_backend(reference).evaluate(double_precision_problem(problem))
+    if not isinstance(reference, DefineByRun):
+        return {}
+    return tensors_of(double_precision_backend(reference).evaluate(double_precision_problem(problem)))
 
 
 def _spread(draws: np.ndarray) -> np.ndarray:

@@ -1,8 +1,7 @@
 """The points for code without a specification.
 
 An array that is given is a point, and stays as it is. A shape or a creator is a domain: other numbers and sizes are
-drawn from it, and numbers near the code's constants. A drawn point at which the code raises, or keeps a given size, is
-outside its domain.
+drawn from it, and numbers near the code's constants. Drawn points outside the code's domain are left out.
 """
 
 from __future__ import annotations

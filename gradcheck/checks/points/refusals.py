@@ -1,7 +1,7 @@
 """Drawn points at which tested code raises, or keeps a given size.
 
 Code may have a narrower domain than its entry: an assertion about numbers, a size that is a multiple of a block, an
-array of its own. An argument of size 1 is broadcast against that array silently.
+array of its own, against which an argument of size 1 is broadcast.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gradcheck.language.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The error of code at a drawn point, or the input whose given size it keeps."""
+    """The error of code at a drawn point, or an input whose size it keeps."""
 
     text: str
     sizes: Mapping[str, int]
