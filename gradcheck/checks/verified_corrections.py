@@ -22,6 +22,8 @@ from gradcheck.language.loader.yaml_text import documents
 _KEYS = [re.compile(rf"""(?:^|[{{,])\s*["']?{key}["']?\s*[:=]""", re.MULTILINE) for key in ("inputs", "graph")]
 #: Runs the given cases.
 Run = Callable[[Loaded], RunResult]
+#: Returns a correction that is wanted, perhaps edited, or None; it may ask whether another one holds.
+Choose = Callable[[Correction, Callable[[Correction], bool]], Correction | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +50,22 @@ def proposed_corrections(case: CaseResult) -> Iterator[Correction]:
                 yield found
 
 
-def correct_file(file: str, text: str, cases: list[CaseResult], run: Run) -> CorrectedFile | None:
+def correct_file(
+    file: str, text: str, cases: list[CaseResult], run: Run, choose: Choose = lambda one, holds: one
+) -> CorrectedFile | None:
     """Return a file with its verified corrections; None if there are none.
 
     A correction of a load error is verified by loading the file again, any other by running its cases again. Cases
     that are expected to fail are left alone. So is a file that has no `inputs` and `graph` even then: it is another
     tool's, whose keys only look like misspelt ones."""
     open_cases = [case for case in cases if case.status != "xfailed"]
-    found = [one for case in open_cases for one in proposed_corrections(case) if one.place.file == file]
+
+    def holds(one: Correction) -> bool:
+        after, taken = apply_corrections(text, [one])
+        return bool(taken) and _is_better(file, text, after, cases, run)
+
+    proposed = [one for case in open_cases for one in proposed_corrections(case) if one.place.file == file]
+    found = [chosen for one in dict.fromkeys(proposed) if (chosen := choose(one, holds)) is not None]
     after, taken = apply_verified_corrections(text, file, [one for one in found if one.error])
     others = [one for one in found if not one.error]
     if others and not taken:

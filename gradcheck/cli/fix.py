@@ -15,7 +15,7 @@ from gradcheck.reports.safe_text import count
 
 if TYPE_CHECKING:
     from gradcheck.checks.result import CaseResult, RunResult
-    from gradcheck.checks.verified_corrections import CorrectedFile
+    from gradcheck.checks.verified_corrections import Choose, CorrectedFile
     from gradcheck.language.case import Loaded
 
 #: The most rounds: one correction may reveal the next.
@@ -25,13 +25,20 @@ Select = Callable[[], "Loaded"]
 Run = Callable[["Loaded"], "RunResult"]
 
 
-def apply_corrections(result: RunResult, select: Select, run: Run) -> tuple[RunResult, bool]:
-    """Write every verified correction; return the result, and the success."""
+def apply_corrections(
+    result: RunResult, select: Select, run: Run, choose: Choose | None = None
+) -> tuple[RunResult, bool]:
+    """Write every verified correction; return the result, and the success.
+
+    With `choose`, those that it returns, without showing them again."""
     written: set[str] = set()
     kept: set[str] = set()  # files that cannot be written
     number = 0
     for _ in range(_ROUNDS):
-        found = [(file, one) for file, one in _find_corrections(result, run) if one.file not in kept]
+        found = [(file, one) for file, one in _find_corrections(result, run, choose) if one.file not in kept]
+        if choose is None:
+            for _, one in found:
+                write_diff(one.file, one.before, one.after)
         changed = {one.file: len(one.corrections) for file, one in found if _write_correction(file, one)}
         kept |= {one.file for _, one in found} - changed.keys()
         if not changed:
@@ -47,8 +54,7 @@ def apply_corrections(result: RunResult, select: Select, run: Run) -> tuple[RunR
 
 
 def _write_correction(file: CaseFileText, one: CorrectedFile) -> bool:
-    """Show the difference and write it; return whether that worked."""
-    write_diff(one.file, one.before, one.after)
+    """Write a file's corrections; return whether that worked."""
     try:
         file.replace(one.after)
     except UsageError as error:
@@ -57,7 +63,7 @@ def _write_correction(file: CaseFileText, one: CorrectedFile) -> bool:
     return True
 
 
-def _find_corrections(result: RunResult, run: Run) -> list[tuple[CaseFileText, CorrectedFile]]:
+def _find_corrections(result: RunResult, run: Run, choose: Choose | None) -> list[tuple[CaseFileText, CorrectedFile]]:
     from gradcheck.checks.verified_corrections import correct_file
     from gradcheck.language.case import STDIN
 
@@ -69,7 +75,7 @@ def _find_corrections(result: RunResult, run: Run) -> list[tuple[CaseFileText, C
     for name, cases in by_file.items():
         with contextlib.suppress(InvalidCase):  # which is reported already
             file = CaseFileText.read(Path(name))
-            one = correct_file(name, file.text, cases, run)
+            one = correct_file(name, file.text, cases, run, *(choose,) if choose else ())
             found += [(file, one)] if one is not None else []
     return found
 

@@ -33,6 +33,7 @@ COMMANDS: dict[str, str] = {
     "cookbook": "gradcheck.cli.cookbook_command:command",
     "schema": "gradcheck.cli.ops_commands:print_schema",
     "snapshot": "gradcheck.cli.snapshot_command:command",
+    "review": "gradcheck.cli.review_command:command",
     "init": "gradcheck.cli.init_command:command",
     "config": "gradcheck.cli.config_command:command",
 }

@@ -73,6 +73,16 @@ def _report_skipped(one: Snapshot) -> int:
 
 
 def _write_gradients(path: Path, those: Sequence[Snapshot], check: bool) -> int:
+    file, after, done = with_gradients(path, those)
+    if after != file.text:
+        write_diff(str(path), file.text, after)
+        if not check:
+            file.replace(after)
+    return done
+
+
+def with_gradients(path: Path, those: Sequence[Snapshot]) -> tuple[CaseFileText, str, int]:
+    """Return a file, its text with gradients of its cases, and how many."""
     from gradcheck.language.case_writer import literal
     from gradcheck.language.loader.expected_writer import insert_expected
 
@@ -90,11 +100,7 @@ def _write_gradients(path: Path, those: Sequence[Snapshot], check: bool) -> int:
             continue
         done += changed != after
         after = changed
-    if after != file.text:
-        write_diff(str(path), file.text, after)
-        if not check:
-            file.replace(after)
-    return done
+    return file, after, done
 
 
 def _only_adds_gradients(text: str, one: Snapshot, path: Path) -> bool:
