@@ -330,7 +330,7 @@ def _run_call(call: bytes) -> bytes:
     try:
         function, args, kwargs = pickle.loads(call)
         return pickle.dumps((True, function(*args, **kwargs)))
-    except BaseException as error:  # an engine's own KeyboardInterrupt: the user's is for the parent
+    except (Exception, KeyboardInterrupt) as error:  # an engine's own: the user's is for the parent
         try:
             return pickle.dumps((False, error))
         except Exception:
