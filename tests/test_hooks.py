@@ -125,6 +125,20 @@ def test_the_action_checks_the_paths_of_every_line(repository: Path, paths: str)
     assert code == 2
 
 
+@pytest.mark.parametrize("paths", ['"two words/wrong.yaml"', 'cases\n"two words/wrong.yaml"', "it's.yaml"])
+def test_a_path_of_the_action_may_have_blanks(repository: Path, paths: str) -> None:
+    (repository / "two words").mkdir()
+    for name in ("two words/wrong.yaml", "it's.yaml"):
+        (repository / name).write_text(WRONG)
+    code, text = ran("bash", "-eo", "pipefail", "-c", steps()[-1]["run"], PATHS=paths, ARGUMENTS="", SARIF="")
+    assert (code, "::error file=" in text, "no such file" in text) == (1, True, False), text
+
+
+def test_an_open_quote_of_the_action_checks_nothing_else(repository: Path) -> None:
+    code, text = ran("bash", "-eo", "pipefail", "-c", steps()[-1]["run"], PATHS='"cases', ARGUMENTS="", SARIF="")
+    assert (code != 0, "passed" in text) == (True, False), text
+
+
 def test_no_path_of_the_action_is_an_option(repository: Path) -> None:
     """A file's name may have blanks, at which the action parts the paths."""
     (repository / "code.py").write_text("open('ran', 'w')")
