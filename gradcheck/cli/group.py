@@ -96,8 +96,11 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Refuse a command that is the first file of `gradcheck *`."""
         name = args[0]
         if name in COMMANDS or name in ALIASES or (name.startswith("-") and name != "-"):
+            if os.path.isfile(name) and sorted(args) == sorted(f for f in os.listdir() if not f.startswith(".")):
+                raise UsageError(f"'{name}' is a command, and a file here", hint="write gradcheck run *")
             return super().resolve_command(ctx, args)
         if _is_path(name):
             return "run", self.get_command(ctx, "run"), args
