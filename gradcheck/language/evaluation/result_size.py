@@ -19,6 +19,17 @@ MAX_DIMENSIONS = 32
 _UNCOUNTED = 10**18
 #: Ops whose result may exceed the square of their arguments' sizes.
 _STEEP = frozenset({"combinations"})
+#: Parameters that torch multiplies without a check for overflow: it would then read and write outside of its tensors,
+#: or never return.
+_GEOMETRY = frozenset(
+    (
+        *("dilation", "stride", "padding", "output_padding", "kernel_size", "pad", "n", "s", "shifts", "offset"),
+        *("diagonal", "storage_offset", "output_size", "hop_length", "win_length", "n_fft"),
+        *("upscale_factor", "downscale_factor"),
+    )
+)
+#: More than any of them needs.
+_VAST = 2**31
 #: Ops whose written sizes are added to those of a tensor.
 _PADDING = frozenset({"pad", "constant_pad_nd"})
 
@@ -40,6 +51,24 @@ def check(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> 
     count = max(count, _written_extent(op, args, kwargs))
     if count > limit:
         raise too_large(op.name, count, limit)
+    _refuse_vast_geometry(op, args, kwargs)
+
+
+def _refuse_vast_geometry(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise ArgumentError for integers by which torch would overflow."""
+    given = {**dict(zip((parameter.name for parameter in op.parameters), args, strict=False)), **kwargs}
+    for name in _GEOMETRY & given.keys():
+        value = given[name]
+        parts = value if isinstance(value, (list, tuple)) else (value,)
+        if any(_is_integer(part) and abs(int(part)) >= _VAST for part in parts):
+            raise ArgumentError(f"{op.name} takes no {name} of 2^31 or more")
+
+
+def _is_integer(value: Any) -> bool:
+    """Return whether torch takes it as an integer, maybe of a tensor."""
+    if isinstance(value, int):
+        return True
+    return shape_of(value) == () and hasattr(value, "__int__") and not _is_floating(value.dtype)
 
 
 def _written_extent(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.op import TABLE, lookup
-from gradcheck.errors import TensorError, TooLarge
+from gradcheck.errors import ArgumentError, TensorError, TooLarge
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.result_size import MAX_ELEMENTS, check, too_large
 from gradcheck.language.expr.nodes import Expr
@@ -268,3 +268,25 @@ def test_a_shape_of_no_elements_that_numpy_cannot_have_is_too_large(text: str) -
     expr, arrays = drawn(text)
     with pytest.raises(TooLarge):
         evaluate(expr, arrays)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nn.functional.unfold(ones(1, 2, 5, 5), 2, 2 ** 63 - 1, 0, 1)",
+        "nn.functional.unfold(ones(1, 2, 5, 5), 2, dilation=(1, 2 ** 62))",
+        "conv2d(ones(1, 1, 5, 5), ones(1, 1, 2, 2), stride=2 ** 63 - 1)",
+        "linalg.matrix_power(ones(2, 2), -(2 ** 63))",
+        "roll(ones(3), 2 ** 31)",
+        "linalg.matrix_power(ones(2, 2), tensor(-(2 ** 63)))",
+        "nn.functional.unfold(ones(1, 2, 5, 5), 2, (tensor([2 ** 62])[0], 1))",
+    ],
+)
+def test_integers_by_which_torch_overflows_are_refused(text: str) -> None:
+    """torch reads outside of `unfold`'s tensor, and never returns from `matrix_power`."""
+    with pytest.raises(ArgumentError, match=r"takes no \w+ of 2\^31 or more"):
+        evaluate(parse(text), {})
+
+
+def test_numbers_that_are_no_geometry_may_be_vast() -> None:
+    assert evaluate(parse("full((2,), 2 ** 62, dtype=int64)"), {})[0] == 2**62
