@@ -137,6 +137,8 @@ class Suggester:
         """Return a right formula near a wrong one or a `step`, or the derived one."""
         names_incoming = self.points.must_vary_incoming(claim.expr)
         held = self._claims_to_verify(names_incoming)
+        if not held:  # no pass of the case ends
+            return None
         self._wrong = claim
         scope = _claims_to_fit(held, name, claim).scope
         want = scope.gradients.get(name)

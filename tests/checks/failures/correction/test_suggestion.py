@@ -251,6 +251,16 @@ def test_only_where_a_formula_fails(check: Check) -> None:
     assert all(not c.diagnoses for c in case.comparisons)
 
 
+def test_nothing_is_suggested_without_a_pass_that_ends(check: Check) -> None:
+    case = check("""
+        inputs: {x: [1.0, 2.0]}
+        graph: {y: x * x}
+        steps: [{backward: y, raises: non_scalar_backward}]
+        formulas: {x: 5 * x}
+    """)
+    assert (case.status, case.incomplete) == ("failed", ())
+
+
 def test_expected_failures_are_left_alone(check: Check) -> None:
     case = check(wrong(SQUARE, "x", "3 * x") + "    xfail: shows a mistake\n")
     assert case.status == "xfailed"
