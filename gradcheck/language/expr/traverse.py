@@ -126,6 +126,20 @@ def mentions(expr: Expr) -> Mentions:
     return found
 
 
+def differing_parts(one: Expr, other: Expr) -> dict[tuple[Expr, Expr], None]:
+    """Return the smallest tensors and calls in which expressions differ."""
+    found, stack = dict[tuple[Expr, Expr], None](), [(one, other)]
+    while stack:
+        a, b = stack.pop()
+        pairs = [pair for pair in zip(a.children, b.children, strict=False) if pair[0] != pair[1]]
+        is_same = a.label == b.label and len(a.children) == len(b.children)
+        if is_same and all(isinstance(part, (Call, Name, Gradient)) for pair in pairs for part in pair):
+            stack += pairs
+        else:
+            found[a, b] = None
+    return found
+
+
 def free_names(expr: Expr) -> dict[str, int]:
     """Return the names that an expression uses."""
     return mentions(expr).names

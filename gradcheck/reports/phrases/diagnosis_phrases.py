@@ -74,6 +74,10 @@ add_phrases(
         "derivative_factor": lambda f: f"off by the factor {f['tensor']}{_exponent(f['power'])}",
         "derivative_constant": "off by the factor {factor:value}",
         "term_missing": "one term is missing: {term}",
+        "terms_missing": "terms are missing: {terms:and}",
+        "no_mask": lambda f: (
+            f"a mask is missing: 0 belongs {'where' if f['is_zero_there'] else 'except where'} {f['condition']}"
+        ),
         "term_of_other_sign": "one term has the wrong sign: {term}",
         "extra_term": "one term is too much: {term}",
         "no_factor": "the factor {factor} is missing",

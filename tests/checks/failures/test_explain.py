@@ -378,9 +378,9 @@ def test_what_is_told_of_a_formula_is_the_same_under_every_seed(check: Check, gr
 
 
 def test_a_reason_that_some_numbers_refute_is_none(check: Check) -> None:
-    """Beyond 6, which no draw reaches, the formula does not pass on what comes in."""
+    """Beyond 6, which no draw reaches, the formula does not pass on what comes in; the mask below 0 is missing."""
     case = check(one("relu6(x)", "'grad(y) * (x < 6)'"))
-    assert next(kind for kind, _ in told(case)["grad(y) * (x < 6)"]) == "unknown"
+    assert next(kind for kind, _ in told(case)["grad(y) * (x < 6)"]) == "branch"
 
 
 def test_a_formula_that_is_wrong_in_trials_alone_has_a_reason_too(check: Check) -> None:
@@ -398,3 +398,14 @@ def test_so_many_are_explained_in_the_file_s_order(check: Check) -> None:
     wrong = [f"{k} * x * grad(y)" for k in range(3, 4 + MAX_FORMULAS)]
     found = told(check(one("x * x", str(wrong)), corrected=False))
     assert list(found) == wrong[:MAX_FORMULAS]
+
+
+def test_a_dropped_path_is_not_another_tensors_gradient_too(check: Check) -> None:
+    case = check("""
+        inputs: {x: 'randn(3, 4)'}
+        constants: {t: 'randn(3, 4)'}
+        graph: {c: 'x - x.mean(1, keepdim=True)', L: ((c - t) ** 2).sum()}
+        formulas: {x: grad(c)}
+    """)
+    kinds = [(d.kind, d.confidence) for c in case.comparisons for d in c.diagnoses if d.confidence]
+    assert kinds == [("path_dropped", "confirmed")]

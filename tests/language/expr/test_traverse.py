@@ -6,7 +6,9 @@ import pytest
 
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import (
+    differing_parts,
     fold,
     free_names,
     gradient_names,
@@ -141,3 +143,17 @@ def test_they_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(3):  # made and lost again, at the same place of memory
         assert [*free_names(parse("a + c"))] == ["a", "c"]
         assert [*free_names(parse("d + c"))] == ["d", "c"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "pairs"),
+    [
+        ("a * exp(b)", "a * exp(c)", [("b", "c")]),
+        ("a * exp(a)", "b * exp(b)", [("a", "b")]),
+        ("a ** 6 + b", "a ** 7 + b", [("a ** 6", "a ** 7")]),
+        ("a + b", "a - b", [("a + b", "a - b")]),
+    ],
+)
+def test_the_smallest_parts_that_differ(one: str, other: str, pairs: list[tuple[str, str]]) -> None:
+    found = differing_parts(parse(one), parse(other))
+    assert [(to_text(a), to_text(b)) for a, b in found] == pairs

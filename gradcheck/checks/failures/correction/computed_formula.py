@@ -31,9 +31,9 @@ from gradcheck.checks.scope import Scope
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
-from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name
+from gradcheck.language.expr.nodes import Expr, Name
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.traverse import substitute
+from gradcheck.language.expr.traverse import differing_parts, substitute
 
 #: The search budgets (see `FormulaSearch`) for a tensor, and for all of the code.
 _TENSOR_BUDGET, _CODE_BUDGET = 8_000, 24_000
@@ -154,22 +154,10 @@ def _evaluates_to(formula: Expr, scope: Scope, evidence: Evidence, wanted: np.nd
 def _formula_fact(right: Expr, wrong: Expr) -> Fact:
     """Return the smallest wrong part, its correction and the formula."""
     whole = to_text(wrong)
-    smallest = set(_differing(right, wrong))
+    smallest = differing_parts(right, wrong)
     if len(smallest) == 1:
         ((right, wrong),) = smallest
     return fact("other_formula", wrong=to_text(wrong), right=to_text(right), formula=whole)
-
-
-def _differing(right: Expr, wrong: Expr) -> Iterator[tuple[Expr, Expr]]:
-    stack = [(right, wrong)]
-    while stack:
-        one, other = stack.pop()
-        pairs = [pair for pair in zip(one.children, other.children, strict=False) if pair[0] != pair[1]]
-        same = one.label == other.label and len(one.children) == len(other.children)
-        if same and all(isinstance(part, (Call, Name, Gradient)) for pair in pairs for part in pair):
-            stack += pairs
-        else:
-            yield one, other
 
 
 def _size(expr: Expr, sizes: Mapping[str, int]) -> int:

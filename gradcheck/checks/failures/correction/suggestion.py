@@ -68,7 +68,7 @@ def suggest(context: Context, points: ExplanationPoints, derived: DerivedFormula
             else:
                 found = suggester.suggestion(c.tensor, claim, step)
                 _add_diagnosis(context, place, found)
-                if found is not None and found.kind == "did_you_mean":
+                if found is not None:
                     context.found[place] = suggester.with_cause_of_edit(context.found[place], claim, found.formula)
             if c.trial is not None and not step and _holds_at_written_numbers(context, c):
                 _add_diagnosis(context, place, Diagnosis("these_numbers_only", fact("these_numbers_only")))

@@ -143,11 +143,12 @@ def _is_broadcast(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     return len(shape) <= len(to) and all(m in (1, n) for m, n in zip(reversed(shape), reversed(to), strict=False))
 
 
-@hypothesis("path_dropped", covers=("factor",))
+@hypothesis("path_dropped", covers=("factor", "mixed_up"))
 def path_dropped(e: Evidence) -> Iterator[Guess]:
     """One part of the graph contributes nothing, twice, alone, or negatively."""
     for path, without in e.without_path.items():
         yield Guess(path, fact("path_not_there", path=path), without)
+    for path, without in e.without_path.items():
         if np.any(without):
             yield Guess((path, "twice"), fact("path_counted_twice", path=path), 2 * e.want - without)
             if len(e.without_path) > 2:

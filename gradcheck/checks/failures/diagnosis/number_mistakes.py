@@ -187,6 +187,8 @@ def truncated_result(e: Evidence) -> Iterator[Guess]:
     if e.got is None or e.want.dtype.kind not in "fV":
         return
     dtype = e.got.dtype.name if e.got.dtype.kind in "iu" else ""
+    if e.is_stated and not dtype and np.unique(e.got).size < 2:
+        return  # a constant may be whole: -1 where -b belongs
     for function in (np.trunc, np.floor, np.rint):
         name, rounded = function.__name__, function(wide(e.want))
         if dtype or np.any(rounded):  # zeros alone are integers by chance

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.failures.diagnosis import accumulation_mistakes
-from gradcheck.checks.failures.diagnosis.catalogue import Predict
+from gradcheck.checks.failures.diagnosis.catalogue import Predict, matches
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Use, contribution_origin
 from gradcheck.facts import Fact, fact
 from tests.checks.failures.diagnosis.evidence import fitting, guessed, of_rule, rule
@@ -94,6 +94,13 @@ def test_gradients_of_other_tensors() -> None:
 def test_paths(got: np.ndarray, key: Any, kind: str) -> None:
     evidence = Evidence(got, A + B, without_path={PATH: B})
     assert fitting(accumulation_mistakes.path_dropped, evidence) == {key: fact(kind, path=PATH)}
+
+
+def test_that_a_path_is_not_there_comes_before_other_signs() -> None:
+    """Of two equal uses, one with the other sign gives what none of them gives."""
+    evidence = Evidence(A, A + 2 * B, without_path={PATH: A + B, OTHER: A})
+    kinds = [g.fact.kind for g in accumulation_mistakes.path_dropped(evidence) if matches(g.predicted, evidence)]
+    assert kinds == ["path_not_there", "path_sign"]
 
 
 def test_a_path_alone_is_told_only_of_several() -> None:

@@ -208,3 +208,9 @@ def test_where_a_nan_is_born() -> None:
     found = fitting(number_mistakes.new_nan, of_rule(known, [1.0, np.inf, 1.0]))
     assert found == {"nan": fact("nan_of_rule", is_nan=False, op="exp", index=(1,), argument=1.5)}
     assert guessed(number_mistakes.new_nan, Evidence(got, got)) == []
+
+
+def test_a_constant_that_is_stated_may_be_whole() -> None:
+    minus_ones = np.full(3, -1.0)
+    stated = Evidence(minus_ones, np.full(3, -0.3), is_stated=True)
+    assert fitting(number_mistakes.truncated_result, stated) == {}
