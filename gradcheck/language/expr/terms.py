@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TypeAlias, TypeGuard
 
 from gradcheck.language.expr.nodes import Call, Expr
+from gradcheck.language.expr.traverse import rewrite
 
 #: A term and its sign, 1 or -1.
 Term: TypeAlias = tuple[Expr, int]
@@ -44,6 +45,20 @@ def at_most(count: int, terms: Iterator[Term]) -> list[Term] | None:
     """Return the terms; None if there are more."""
     found = list(islice(terms, count + 1))
     return found if len(found) <= count else None
+
+
+def left_to_right(expr: Expr) -> Expr:
+    """Return `a * b * c` for `a * (b * c)`."""
+
+    def one(node: Expr) -> Expr:
+        if not isinstance(node, Call) or node.op != "mul" or len(node.args) != 2:
+            return node
+        first, product = node.args
+        if not isinstance(product, Call) or product.op != "mul":
+            return node
+        return Call("mul", (Call("mul", (first, product.children[0])), product.children[1]))
+
+    return rewrite(expr, one)
 
 
 def _multiplied_out(node: Call) -> Call:

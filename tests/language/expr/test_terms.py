@@ -6,7 +6,7 @@ import pytest
 
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.terms import Term, at_most, is_sum, signed_terms
+from gradcheck.language.expr.terms import Term, at_most, is_sum, left_to_right, signed_terms
 
 
 def written(terms: list[Term]) -> list[str]:
@@ -50,3 +50,15 @@ def test_a_sum_that_is_a_term_stays_whole_but_for_the_root() -> None:
 def test_more_terms_than_asked_for_are_none() -> None:
     assert at_most(1, signed_terms(parse("a + b"))) is None
     assert written(at_most(2, signed_terms(parse("a + b"))) or []) == ["+a", "+b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "flat"),
+    [
+        ("a * (b * c)", "a * b * c"),
+        ("a * (b * c) + (d * (e * f))", "a * b * c + d * e * f"),
+        ("a / (b * c)", "a / (b * c)"),
+    ],
+)
+def test_products_from_left_to_right(text: str, flat: str) -> None:
+    assert to_text(left_to_right(parse(text))) == flat

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from itertools import islice
 
 from gradcheck.checks.derivation import explain
 from gradcheck.checks.failures.explanation_points import SEED
 from gradcheck.language.case import Case
-from gradcheck.language.expr.nodes import Expr
-from gradcheck.language.expr.traverse import free_names, substitute
+from gradcheck.language.expr.nodes import Expr, Literal, Name
+from gradcheck.language.expr.traverse import free_names, rewrite, substitute
 
 #: The most parts of a derived formula, with shared steps written out.
 MAX_PARTS = 120
@@ -31,6 +32,11 @@ class DerivedFormulas:
         """Return formulas without shared steps: a person divides by no others."""
         return [expr for expr, shares in self._by_tensor.get(tensor, ()) if not shares]
 
+    def _with_names(self, expr: Expr) -> Expr:
+        """Return the formula with `pi` for its digits."""
+        is_taken = "pi" in {*self._case.inputs, *self._case.constants, *self._case.graph}
+        return rewrite(expr, lambda node: Name("pi") if node == Literal(math.pi) and not is_taken else node)
+
     @cached_property
     def _by_tensor(self) -> dict[str, list[tuple[Expr, bool]]]:
         """Formulas by tensor, and whether they share steps with other tensors'."""
@@ -43,7 +49,7 @@ class DerivedFormulas:
             for name, step in explanation.let.items():
                 shared[name] = substitute(step, shared)
             for one in explanation.formulas:
-                expr = substitute(one.expr, shared)
+                expr = self._with_names(substitute(one.expr, shared))
                 if one.holds_accumulated and sum(1 for _ in islice(expr.walk(), MAX_PARTS + 1)) <= MAX_PARTS:
                     shares = not explanation.let.keys().isdisjoint(free_names(one.expr))
                     found.setdefault(one.tensor, []).append((expr, shares))

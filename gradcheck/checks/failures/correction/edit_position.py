@@ -28,8 +28,8 @@ MOST_NAMES, MOST_SIZES, MOST_TERMS = 24, 16, 12
 _MOST_FORGOTTEN = 6
 #: The most literals that are tried in place of others.
 _MOST_LITERALS = 12
-#: The most parts of derived formulas, and their longest.
-_MOST_PARTS, _SHORT = 12, 8
+#: The most parts of derived formulas and of the graph, and their longest.
+_MOST_PARTS, _SHORT = 16, 8
 #: The most conditions of derived formulas, and their longest.
 _MOST_CONDITIONS, _LONGEST_CONDITION = 6, 24
 
@@ -38,9 +38,9 @@ _MOST_CONDITIONS, _LONGEST_CONDITION = 6, 24
 class Operands:
     """The operands of edits, as parts of one pool.
 
-    `tensors` and `parts` (of derived formulas) come with shapes, `sizes` are distinct, `terms` signed. `functions`
-    take one tensor; `numbers` and `literals` are written in the graph or in derived formulas. `conditions` say
-    where derived formulas are 0. `is_complete` is False if anything was left out, `is_broken` True if the formula
+    `tensors` and `parts` (of derived formulas and the graph) come with shapes, `sizes` are distinct, `terms` signed.
+    `functions` take one tensor; `numbers` and `literals` are written in the graph or in derived formulas. `conditions`
+    say where derived formulas are 0. `is_complete` is False if anything was left out, `is_broken` True if the formula
     has no value of the right shape.
     """
 
@@ -75,7 +75,8 @@ def operands_of(
     for expr in (*names, *gradients)[: MOST_NAMES * 2]:
         part = pool.add(expr)
         array = pool.array(part)
-        if array is not None and array.dtype.kind in "fcV":
+        is_cut_off = isinstance(expr, Gradient) and array is not None and not np.any(array)
+        if array is not None and array.dtype.kind in "fcViu" and not is_cut_off:
             tensors.append((part, array.shape))
     listed = [list(signed_terms(one, products=("mul",))) for one in derived]
     parts = (part if sign > 0 else Call("neg", (part,)) for one in listed if len(one) > 1 for part, sign in one)
@@ -94,15 +95,15 @@ def operands_of(
         functions=tuple(dict.fromkeys(node.op for node in written if _is_function(node)))[:_MOST_FORGOTTEN],
         numbers=tuple(numbers)[:_MOST_FORGOTTEN],
         literals=tuple(literals)[:_MOST_LITERALS],
-        parts=tuple(_parts(pool, derived)),
+        parts=tuple(_parts(pool, (*derived, *(claim.expr for claim in case.graph.values())))),
         conditions=tuple(_conditions(pool, derived)),
         has_square_roots=any(is_op(node, "sqrt", "rsqrt") or _is_half_power(node) for node in written),
     )
 
 
-def _parts(pool: ExpressionPool, derived: Sequence[Expr]) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield short calls within derived formulas whose value is a tensor."""
-    nodes = [node for expr in derived for node in expr.walk() if node is not expr and isinstance(node, Call)]
+def _parts(pool: ExpressionPool, formulas: Sequence[Expr]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield short calls within formulas, derived ones first, that are tensors."""
+    nodes = [node for expr in formulas for node in expr.walk() if node is not expr and isinstance(node, Call)]
     short = (node for node in nodes if sum(1 for _ in node.walk()) <= _SHORT and not is_op(node, "neg", *TRANSPOSES))
     for part in islice(dict.fromkeys(map(pool.add, short)), _MOST_PARTS):
         array = pool.array(part)
@@ -202,6 +203,17 @@ class EditPosition:
     def is_term(self) -> bool:
         """True if a factor here differs from one further up."""
         return self.parent is None or not (is_op(self.parent, *_LINEAR) or isinstance(self.parent, Attribute))
+
+    @property
+    def is_base(self) -> bool:
+        """True if a power here is no factor's or summand's further down."""
+        is_quotient = self.parent is not None and is_op(self.parent, "div")
+        return is_quotient or not is_op(self.node, "mul", "matmul", "add", "sub")
+
+    @property
+    def is_masked_alone(self) -> bool:
+        """True if a mask here differs from one further up."""
+        return self.parent is None or not is_op(self.parent, "mul", "div", "neg")
 
     @property
     def is_argument(self) -> bool:

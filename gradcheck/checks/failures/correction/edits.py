@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import combinations, islice
 
+import numpy as np
+
 from gradcheck.autograd.op import lookup
 from gradcheck.checks.failures.correction.edit_position import TRANSPOSES, EditPosition, Operands
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool, Path, is_op, is_shape
@@ -27,6 +29,8 @@ _COMPARISONS = {"gt": ("lt", "ge"), "lt": ("gt", "le"), "ge": ("le", "gt"), "le"
 #: Ops that are mistaken for one another.
 _SIMILAR_OPS: dict[str, tuple[str, ...]] = {
     **{one: (other,) for pair in _PAIRS for one, other in (pair, pair[::-1])},
+    "sum": ("mean", "trace"),
+    "trace": ("sum",),
     "mul": ("div", "matmul"),
     "div": ("mul",),
     "matmul": ("mul",),
@@ -66,6 +70,8 @@ def swap_operands(at: EditPosition) -> Iterator[int]:
         yield at.pool.add_node(at.node, (condition, otherwise, then))
     if is_op(at.node, *_NONCOMMUTATIVE) and len(at.children) == 2:
         a, b = at.children
+        if is_op(at.node, "matmul") and {np.ndim(at.pool.value(x)) for x in (a, b)} == {1, 2}:
+            return  # `A.T @ v` is meant, not `v @ A`
         yield at.pool.add_node(at.node, (b, a))
         if is_op(at.node, "matmul") and all(at.pool.array(x) is not None for x in (a, b)):
             yield at.pool.add_node(at.node, tuple(_transpose(at.pool, x) for x in (b, a)))
@@ -131,7 +137,10 @@ def toggle_sign(at: EditPosition) -> Iterator[int]:
     """Add or remove a minus."""
     if is_op(at.node, "neg"):
         yield at.children[0]
-    elif at.parent is not None and is_op(at.parent, *_COMPARISONS):  # `x > 0` is meant, not `-x < 0`
+        return
+    if is_op(at.node, "add") and len(at.children) == 2:  # the sign of the first term
+        yield at.pool.call("sub", *reversed(at.children))
+    if at.parent is not None and is_op(at.parent, *_COMPARISONS):  # `x > 0` is meant, not `-x < 0`
         return
     elif at.is_tensor and at.is_term and not at.is_summand:
         yield at.pool.call("neg", at.part)
@@ -148,7 +157,7 @@ def change_number(at: EditPosition) -> Iterator[int]:
     if not is_op(at.parent, "mul", "div", "add", "sub", "pow", "neg"):
         return
     half = value // 2 if isinstance(value, int) and value % 2 == 0 else value / 2
-    idle = 0 if is_op(at.parent, "add", "sub", "mul") else 1  # better taken away than written
+    idle = 1 if is_op(at.parent, "pow", "neg") else 0  # better taken away than written
     for other in (value + 1, value - 1, value * 2, half, -value):
         if other not in (value, idle, 1 if is_op(at.parent, "mul") else idle):
             yield at.pool.literal(other)
@@ -187,8 +196,11 @@ def change_tensor(at: EditPosition) -> Iterator[int]:
     if isinstance(at.node, (Name, Gradient)) and array is not None and not isinstance(at.parent, Attribute):
         yield from at.operands.of_shape(array.shape, at.part)
         yield from (part for part, shape in at.operands.parts if shape == array.shape and at.parent is not None)
-        if at.operands.is_broken and at.parent is not None and is_op(at.parent, "matmul", "mm", "mv"):
-            yield from (part for part, shape in at.operands.tensors if shape != array.shape)
+        if at.operands.is_broken and at.parent is not None:
+            if is_op(at.parent, "matmul", "mm", "mv"):
+                yield from (part for part, shape in at.operands.tensors if shape != array.shape)
+            elif array.ndim == 1:
+                yield at.pool.column(at.part)
 
 
 def change_size(at: EditPosition) -> Iterator[int]:
@@ -218,7 +230,7 @@ def toggle_square(at: EditPosition) -> Iterator[int]:
     """Add a square, or remove a power."""
     if is_op(at.node, "pow", "square"):
         yield at.children[0]
-    elif at.is_tensor and isinstance(at.node, (Name, Call)) and not is_op(at.node, "mul", "matmul", "add", "sub"):
+    elif at.is_tensor and isinstance(at.node, (Name, Call)) and at.is_base:
         yield at.pool.call("pow", at.part, at.pool.literal(2))
 
 
@@ -246,15 +258,26 @@ def _with_part(at: EditPosition, whole: int, place: int, part: int) -> int:
 def change_slice(at: EditPosition) -> Iterator[int]:
     """Slice up to a size, or from it on."""
     if isinstance(at.node, Slice) and at.node.step is None:
-        known = (*at.children, *at.operands.sizes)
+        ends = [at.pool.value(bound) for bound in at.children]
+        known = (*at.children, *(at.pool.literal(-end) for end in ends if type(end) is int), *at.operands.sizes)
         for bound in dict.fromkeys(known):
             yield at.pool.add_node(Slice(None, at.pool.exprs[bound]), (bound,))
             yield at.pool.add_node(Slice(at.pool.exprs[bound], None), (bound,))
 
 
+def change_tensor_throughout(at: EditPosition) -> Iterator[int]:
+    """Replace a tensor by another of its shape wherever it occurs."""
+    parts = [part for _, part, _ in at.pool.positions(at.part)] if at.parent is None else []
+    for part in dict.fromkeys(part for part in parts if parts.count(part) > 1):
+        array = at.pool.array(part)
+        if array is not None and isinstance(at.pool.exprs[part], (Name, Gradient)):
+            for other in at.operands.of_shape(array.shape, part):
+                yield at.pool.replace_everywhere(at.part, {part: other})
+
+
 #: Edits with their costs: of right formulas, the cheapest and shortest is shown.
 EDITS: tuple[tuple[EditRule, float], ...] = (
-    (toggle_transpose, 1.0),
+    (toggle_transpose, 1.05),
     (toggle_sign, 1.0),
     (swap_operands, 1.0),
     (toggle_keepdim, 1.0),
@@ -264,6 +287,7 @@ EDITS: tuple[tuple[EditRule, float], ...] = (
     (replace_similar_op, 1.2),
     (scale_by_constant, 1.25),
     (change_tensor, 1.6),
+    (change_tensor_throughout, 1.7),
     (add_missing_path, 1.2),
     (add_missing_term, 1.3),
     (keep_one_operand, 1.8),
@@ -277,8 +301,8 @@ EDITS: tuple[tuple[EditRule, float], ...] = (
 )
 
 
-#: The further cost of a factor inside a function: `2 * relu(x)` is likelier than `relu(2 * x)`.
-_INSIDE = 0.3
+#: The further cost of a factor or sign inside a function: `2 * relu(x)` is likelier than `relu(2 * x)`.
+_INSIDE, _OUTSIDE_FIRST = 0.3, (scale_by_constant, toggle_sign)
 
 
 def all_single_edits(pool: ExpressionPool, operands: Operands, root: int) -> Iterator[tuple[int, Path, float]]:
@@ -286,7 +310,7 @@ def all_single_edits(pool: ExpressionPool, operands: Operands, root: int) -> Ite
     for path, part, parent in pool.positions(root):
         at = EditPosition(pool, operands, part, None if parent < 0 else pool.exprs[parent])
         for edit, cost in EDITS:
-            unlikely = cost + (_INSIDE if edit is scale_by_constant and at.is_argument else 0.0)
+            unlikely = cost + (_INSIDE if edit in _OUTSIDE_FIRST and at.is_argument else 0.0)
             for other in edit(at):
                 if other != part:
                     yield pool.replace(root, path, other), path, unlikely

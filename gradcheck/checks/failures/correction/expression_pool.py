@@ -11,7 +11,7 @@ import numpy as np
 from gradcheck.autograd.modes import silently
 from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.evaluate import evaluate, evaluate_node
-from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Sequence, Slice
 from gradcheck.language.expr.traverse import fold, with_children
 
 #: The value of an expression that cannot be evaluated.
@@ -21,6 +21,8 @@ MAX_ELEMENTS = 1_000_000
 #: So many elements, read or written, cost about as much as the call of an op.
 _ELEMENTS_PER_CALL = 1_000
 
+#: The index of `v[:, None]`.
+_COLUMN = Sequence((Slice(), Literal(None)), True)
 _FLOAT64 = np.dtype(np.float64)
 #: NumPy functions of ops on two plain arrays, of which most candidates are made.
 _UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "matmul": np.matmul}
@@ -127,6 +129,10 @@ class ExpressionPool:
             self.children.append(children)
         return number
 
+    def column(self, vector: int) -> int:
+        """Return `v[:, None]`."""
+        return self.add(Call("getitem", (self.exprs[vector], _COLUMN)))
+
     def literal(self, value: Any) -> int:
         return self.add_node(Literal(value), ())
 
@@ -142,6 +148,20 @@ class ExpressionPool:
             children[step] = part
             part = self.add_node(self.exprs[parent], tuple(children))
         return part
+
+    def replace_everywhere(self, root: int, changed: dict[int, int]) -> int:
+        """Return the expression with parts replaced wherever they occur."""
+        made = dict(changed)
+        stack = [root]
+        while stack:
+            top = stack[-1]
+            missing = [] if top in made else [child for child in self.children[top] if child not in made]
+            stack += missing
+            if not missing:
+                stack.pop()
+                below = tuple(made[child] for child in self.children[top]) if top not in made else ()
+                made.setdefault(top, self.add_node(self.exprs[top], below) if below else top)
+        return made[root]
 
     def positions(self, root: int) -> Iterator[tuple[Path, int, int]]:
         """Yield path, part and parent (-1 for the root) in reading order."""

@@ -170,14 +170,14 @@ def with_one_mistake(
         for mistake in FORMULA_MISTAKES:
             for other in mistake(at):
                 yield pool.replace(root, path, other)
-                yield replace_everywhere(pool, root, {part: other})
+                yield pool.replace_everywhere(root, {part: other})
     tensors = dict.fromkeys(part for _, part, _ in places if isinstance(pool.exprs[part], (Name, Gradient)))
     for one in tensors:
-        yield replace_everywhere(pool, root, {one: pool.call("neg", one)})
+        yield pool.replace_everywhere(root, {one: pool.call("neg", one)})
     for one, other in combinations(tensors, 2):
-        yield replace_everywhere(pool, root, {one: other, other: one})
-        yield replace_everywhere(pool, root, {one: other})
-        yield replace_everywhere(pool, root, {other: one})
+        yield pool.replace_everywhere(root, {one: other, other: one})
+        yield pool.replace_everywhere(root, {one: other})
+        yield pool.replace_everywhere(root, {other: one})
     for op in dict.fromkeys(node.op for node in pool.exprs[root].walk() if isinstance(node, Call)):
         yield _without_op(pool, root, op)
     counted = [part for _, part, _ in places]
@@ -185,25 +185,8 @@ def with_one_mistake(
         parent = next(parent for _, same, parent in places if same == part)
         at = EditPosition(pool, operands, part, pool.exprs[parent])
         for edit, _ in EDITS:
-            yield from (replace_everywhere(pool, root, {part: other}) for other in edit(at))
+            yield from (pool.replace_everywhere(root, {part: other}) for other in edit(at))
 
 
 def _without_op(pool: ExpressionPool, root: int, op: str) -> int:
     return pool.add(rewrite(pool.exprs[root], lambda node: node.children[0] if is_op(node, op) else node))
-
-
-def replace_everywhere(pool: ExpressionPool, root: int, changed: dict[int, int]) -> int:
-    """Return the formula with parts replaced wherever they occur."""
-    made = dict(changed)
-    stack = [root]
-    while stack:
-        top = stack[-1]
-        missing = [] if top in made else [child for child in pool.children[top] if child not in made]
-        if missing:
-            stack += missing
-            continue
-        stack.pop()
-        if top not in made:
-            below = tuple(made[child] for child in pool.children[top])
-            made[top] = pool.add_node(pool.exprs[top], below) if below else top
-    return made[root]

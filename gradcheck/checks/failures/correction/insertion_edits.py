@@ -44,6 +44,8 @@ def add_missing_term(at: EditPosition) -> Iterator[int]:
 def add_missing_factor(at: EditPosition) -> Iterator[int]:
     """Add a dropped factor, of elements or of a product of matrices."""
     array = at.pool.array(at.part)
+    if array is None and at.parent is None and isinstance(at.pool.value(at.part), float | int):
+        array = np.array(at.pool.value(at.part))
     if array is None or not at.is_term:
         return
     call = at.pool.call
@@ -52,7 +54,7 @@ def add_missing_factor(at: EditPosition) -> Iterator[int]:
             yield call("mul", at.part, part)
     for tensor, shape in at.operands.tensors:
         if array.ndim == 2 and len(shape) == 1:  # one number for each row
-            yield call("mul", at.part, call("unsqueeze", tensor, at.pool.literal(1)))
+            yield call("mul", at.part, at.pool.column(tensor))
         if len(shape) <= array.ndim and tensor not in at.children[1:]:  # `x * y / y` has not gained a factor
             yield call("mul", at.part, tensor)
             yield call("div", at.part, tensor)
@@ -68,7 +70,7 @@ def add_missing_factor(at: EditPosition) -> Iterator[int]:
 def add_missing_condition(at: EditPosition) -> Iterator[int]:
     """Add the side of a branch on which the gradient is 0."""
     array = at.pool.array(at.part)
-    if array is None or not at.is_term or at.is_argument:
+    if array is None or not at.is_masked_alone or at.is_argument:
         return
     zero = at.pool.literal(0)
     for condition, is_zero in at.operands.conditions:

@@ -60,7 +60,7 @@ class _FormulaText:
             yield from self._edit_brackets(above)
         grouped = self._bracketed_span(span)
         if grouped is not None:
-            if not new.children:  # `g` for `(1 - g)`
+            if not new.children or instead.startswith("("):  # `g` for `(1 - g)`, `(1 - g) ** 2`
                 yield Edit(*grouped, instead)
             yield Edit(*grouped, f"({instead})")
         keyword = _KEYWORD.search(self.text, 0, span[0])

@@ -18,6 +18,8 @@ from gradcheck.language.expr.common_subexpressions import InternPool
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
+from gradcheck.language.expr.terms import left_to_right
+from gradcheck.language.expr.traverse import differing_parts, rewrite
 from gradcheck.language.symbolic.simplify.part_properties import PartProperties, Sample
 from gradcheck.language.symbolic.simplify.simplifier import RULES_WITHIN_TERMS, Simplifier
 
@@ -32,14 +34,15 @@ _COMPARISONS = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "isclose"))
 class Tidier:
     """Shortens formulas of one pool.
 
-    `fits` says whether a formula is right at the pool's point. `known` are the wrong formula and derived ones: no
-    others may divide by further tensors.
+    `fits` says whether a formula is right at the pool's point. `known` are the wrong formula, first, and derived ones:
+    no others may divide by further tensors.
     """
 
     def __init__(
         self, pool: ExpressionPool, fits: Callable[[int], bool], known: Iterable[Expr], simplifier: Simplifier
     ) -> None:
         self.pool, self._fits, self._simplifier = pool, fits, simplifier
+        known = self._wrong, *_ = tuple(known)
         sizes = {name for name, value in pool.names.items() if isinstance(value, int)}
         self._divided_by = sizes.union(*map(_divisors, known))
 
@@ -78,9 +81,27 @@ class Tidier:
                 factors = self.pool.children[node]
                 if is_op(self.pool.exprs[node], "mul") and divisor in factors:
                     yield self.pool.replace(numerator, path, factors[1 - factors.index(divisor)])
+                elif is_op(self.pool.exprs[node], "div") and factors[0] == divisor:
+                    one = self.pool.call("div", self.pool.literal(1), factors[1])
+                    yield self.pool.replace(numerator, path, one)
 
     def _shorter(self, part: int) -> Expr:
+        """Return the formula with its changed part simplified, or all of it.
+
+        The author's way of writing is kept where simplifying all of it saves no operation that was added.
+        """
         expr = self.pool.exprs[part]
+        saved = _operations(self._wrong) - _operations(self._simplified(self._wrong))
+        changed = differing_parts(self._wrong, expr)
+        if len(changed) == 1:
+            ((_, new),) = changed
+            kept = rewrite(expr, lambda node: self._simplified(new) if node == new else node)
+        else:
+            kept = expr if len(list(expr.walk())) == len(list(self._wrong.walk())) else self._simplified(expr)
+        simpler = self._simplified(expr)
+        return left_to_right(kept) if _operations(kept) - _operations(simpler) <= saved else simpler
+
+    def _simplified(self, expr: Expr) -> Expr:
         try:
             simpler = self._simplifier.simplify({"": expr})[""]
         except (GradcheckError, ValueError, ArithmeticError):
@@ -108,6 +129,10 @@ def _outcomes(node: Expr, claims: StepClaims) -> list[bool]:
         return [bool(one) for one in np.unique(np.asarray(claims.scope.value_of(node)) != 0)]
     except GradcheckError:
         return []
+
+
+def _operations(expr: Expr) -> int:
+    return sum(isinstance(node, Call) for node in expr.walk())
 
 
 def _divisors(expr: Expr) -> set[str]:

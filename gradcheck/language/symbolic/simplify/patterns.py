@@ -34,6 +34,8 @@ PATTERNS = (
     ("sgn(x)", "sign(x)"),  # of a real x
     ("sign(x) * abs(x)", "x"),
     ("abs(x) * sign(x)", "x"),
+    ("sign(x) / abs(x)", "1 / x"),
+    ("-sign(x) / abs(x)", "-1 / x"),
     # Expansions move outwards, where they can often be dropped.
     ("to(expand(x, s), d)", "expand(to(x, d), s)"),
     ("-expand(x, s)", "expand(-x, s)"),

@@ -33,3 +33,9 @@ def test_steps_and_formulas_that_are_wrong_share_them(check: Check, monkeypatch:
     found = check(LOSS % ", let: {d: 1 - tanh(y)}, formulas: {x: 3 * x * d}")
     assert failed(found, "formula")
     assert asked == [False, True]
+
+
+@pytest.mark.parametrize(("name", "formula"), [("y", "pi * cos(pi * x)"), ("pi", "3.141592653589793 * cos(3.14")])
+def test_pi_is_written_as_a_word_unless_a_tensor_is_called_so(name: str, formula: str) -> None:
+    case = case_of(f"{{inputs: {{x: 0.3}}, graph: {{{name}: sin(math.pi * x)}}}}")
+    assert to_text(DerivedFormulas(case).of("x")[-1]).startswith(formula)

@@ -41,8 +41,23 @@ def found(target: str, *derived: Expr) -> tuple[ExpressionPool, Operands]:
 def test_tensors_are_names_and_gradients_of_others_with_their_shapes() -> None:
     pool, known = found("y")
     named = dict(zip(texts(pool, tuple(part for part, _ in known.tensors)), known.tensors, strict=True))
-    assert {name: shape for name, (_, shape) in named.items()} == {**SHAPES, "grad(z)": (4, 3)}
+    assert {name: shape for name, (_, shape) in named.items()} == {**SHAPES, "i": (2,), "grad(z)": (4, 3)}
     assert texts(pool, tuple(known.of_shape((4, 3), pool.add(parse("x"))))) == ["y", "z", "grad(z)"]
+
+
+def test_a_gradient_that_nothing_arrives_at_is_no_operand() -> None:
+    case, pool = layer()
+    cut_off = ExpressionPool(pool.names, {**pool.gradients, "z": np.zeros((4, 3))})
+    operands = operands_of(cut_off, case, "y", ())
+    assert "grad(z)" not in texts(cut_off, tuple(part for part, _ in operands.tensors))
+
+
+def test_short_parts_of_the_graph_are_operands() -> None:
+    pool, known = found("x")
+    assert texts(pool, tuple(part for part, _ in known.parts)) == []
+    pool = ExpressionPool({"x": np.ones(3), "y": np.ones(3), "z": np.ones(3)}, {})
+    known = operands_of(pool, case_of("{inputs: {x: [1.0]}, graph: {y: x * log(x), z: exp(y / 2)}}"), "x", ())
+    assert texts(pool, tuple(part for part, _ in known.parts)) == ["log(x)", "y / 2"]
 
 
 def test_sizes_are_different_numbers_symbolic_ones_first() -> None:

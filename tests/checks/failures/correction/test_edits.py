@@ -44,7 +44,8 @@ def made(edit: EditRule, text: str, path: tuple[int, ...] = ()) -> list[str]:
         (slips.swap_operands, "x @ A", (), ["A @ x", "A.T @ x.T"]),
         (slips.swap_operands, "cat([x, -y])", (0,), ["[-y, x]"]),
         (slips.swap_operands, "where(x > 0, x, y)", (), ["where(x > 0, y, x)"]),
-        (slips.replace_similar_op, "sum(x)", (), ["mean(x)"]),
+        (slips.replace_similar_op, "sum(x)", (), ["mean(x)", "trace(x)"]),
+        (slips.replace_similar_op, "trace(A)", (), ["sum(A)"]),
         (slips.replace_similar_op, "sum(x, dtype=float64)", (), ["mean(x, dtype=float64)"]),
         (slips.replace_similar_op, "x * y", (), ["x / y", "x @ y"]),
         (slips.change_dim, "sum(x)", (), ["sum(x, dim=0)", "sum(x, dim=1)"]),
@@ -72,9 +73,18 @@ def made(edit: EditRule, text: str, path: tuple[int, ...] = ()) -> list[str]:
         (slips.move_power, "x - y ** 2", (), ["(x - y) ** 2"]),
         (slips.move_power, "sum(x ** 3)", (), ["sum(x) ** 3"]),
         (slips.move_power, "x ** 2", (), []),
-        (slips.change_slice, "x[:2]", (1,), ["slice(None, 2)", "slice(2, None)", "slice(None, n)", "slice(n, None)"]),
+        (slips.change_slice, "x[:2]", (1,),
+         ["slice(None, 2)", "slice(2, None)", "slice(None, -2)", "slice(-2, None)", "slice(None, n)",
+          "slice(n, None)"]),
+        (slips.change_tensor_throughout, "x * exp(x)", (), ["y * exp(y)"]),
+        (slips.change_tensor_throughout, "x * exp(y)", (), []),
+        (slips.change_tensor_throughout, "x * exp(x)", (1,), []),
+        (slips.toggle_sign, "x + y", (), ["y - x", "-(x + y)"]),
+        (slips.swap_operands, "A @ v", (), []),  # the transpose is meant
+        (slips.toggle_square, "x / (x + y)", (1,), ["(x + y) ** 2"]),
+        (insertion_edits.add_missing_factor, "-1", (), []),
     ],
-)
+)  # fmt: skip
 def test_what_an_edit_makes(edit: EditRule, text: str, path: tuple[int, ...], expected: list[str]) -> None:
     assert made(edit, text, path) == expected
 

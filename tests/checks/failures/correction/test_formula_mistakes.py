@@ -6,7 +6,7 @@ import numpy as np
 
 from gradcheck.checks.failures.correction.edit_position import Operands
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
-from gradcheck.checks.failures.correction.formula_mistakes import replace_everywhere, with_one_mistake
+from gradcheck.checks.failures.correction.formula_mistakes import with_one_mistake
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 
@@ -42,4 +42,4 @@ def test_each_is_made() -> None:
 def test_parts_are_exchanged_as_they_stood() -> None:
     pool = ExpressionPool(NAMES, {})
     root, x, w = (pool.add(parse(text)) for text in ("x / (x + w)", "x", "w"))
-    assert to_text(pool.exprs[replace_everywhere(pool, root, {x: w, w: x})]) == "w / (w + x)"
+    assert to_text(pool.exprs[pool.replace_everywhere(root, {x: w, w: x})]) == "w / (w + x)"

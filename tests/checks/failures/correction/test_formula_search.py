@@ -40,7 +40,7 @@ def test_what_fits_costs_what_its_edits_cost() -> None:
     one, two = hunt.fits_by_edit_count()
     assert one == []
     best = two[0]
-    assert (best.edits, best.cost) == (2, 2.0)
+    assert (best.edits, best.cost) == (2, 2.05)
 
 
 def test_the_search_is_complete_when_all_within_two_edits_was_tried() -> None:

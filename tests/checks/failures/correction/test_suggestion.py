@@ -204,7 +204,7 @@ def test_what_was_meant(check: Check, text: str, name: str, formula: str, meant:
     [
         (SEVEN, "x", "7 * x", "2 * x"),  # a number for a number, not for a size that it happens to be
         (VARIANCE, "x", "2 * x / (n - 1)", "2 * (x - mean(x)) / (n - 1)"),  # a part of the derived one
-        (ROWS, "x", "softmax(x, 1)", "softmax(x, 1) * unsqueeze(grad(y), 1)"),  # one number for each row
+        (ROWS, "x", "softmax(x, 1)", "softmax(x, 1) * grad(y)[:, None]"),  # one number for each row
         (OUTER, "u", "grad(M).T @ u", "grad(M) @ v"),  # one of another shape, as nothing else goes together
         (SCALED, "w", "x.T @ grad(y) / d", "x.T @ grad(y) / d ** 0.5"),  # the root of a size
         (TWICE, "x", "abs(x) * grad(y)", "2 * abs(x) * grad(y)"),  # not a sum of two that are equal
@@ -448,3 +448,43 @@ def test_without_one_nothing_is_excused() -> None:
     own = context_of(UNDEFINED).points.own
     claims = StepClaims(own, own.last_step)
     assert not is_equally_undefined(None, claims, check_formula(claims, "x", claim_from("2 * x * x / x")))
+
+
+VECTORS = """
+    dims: {n: 4, m: 3}
+    inputs: {x: randn(n), y: randn(n), r: "uniform(0.5, 2, [n])", a: 0.7}
+    constants: {W: "randn(m, n)", c: 0.3, ev: "randint(0, 2, [n])", g: randn(n)}
+    graph:
+      s: x.sum()
+      u: c * detach(g @ y)
+      h: W @ x
+      d: x[1:] - a * x[:-1]
+      L: h @ h + s * c + (ev * log(r)).sum() - (x * y).sum() + u + (d * d).sum()
+"""
+MATRIX = """
+    dims: {n: 4, m: 3}
+    inputs: {K: "randn(n, n)", X: "randn(n, m)", b: randn(n), s: 0.4}
+    graph: {e: "X - b[:, None]", q: "(e * e).sum(1)", L: s * trace(K) + (q ** 2).sum()}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "formula", "meant", "kind"),
+    [
+        (VECTORS, "s", "1", "c", "factor_of_tensor"),
+        (VECTORS, "r", "1 / r", "ev / r", "factor_of_tensor"),
+        (VECTORS, "y", "c * g - x", "-x", "one_term"),  # not with the gradient of u, which is none
+        (VECTORS, "x", "2 * W @ h + c - y + cat([zeros(1), grad(d)]) - a * cat([grad(d), zeros(1)])",
+         "2 * W.T @ h + c - y + cat([zeros(1), grad(d)]) - a * cat([grad(d), zeros(1)])", "operand_transposed"),
+        (VECTORS, "a", "-(grad(d) * x[1:]).sum()", "-(grad(d) * x[:-1]).sum()", "other_formula"),
+        (MATRIX, "s", "K.sum()", "K.trace()", "other_formula"),
+        (MATRIX, "e", "2 * e * grad(q)", "2 * e * grad(q)[:, None]", "other_formula"),
+        (MATRIX, "b", "-grad(e).sum(0)", "-grad(e).sum(dim=1)", "summed"),
+    ],
+)  # fmt: skip
+def test_a_correction_is_written_as_its_author_writes(
+    check: Check, text: str, name: str, formula: str, meant: str, kind: str
+) -> None:
+    case = check(wrong(text, name, formula))
+    assert told(case) == [meant]
+    assert kind in {d.kind for c in case.comparisons for d in c.diagnoses}

@@ -27,6 +27,7 @@ from gradcheck.language.expr.parser import parse
         ("x * (1 - g)", "x * g", "(1 - g)", "g"),
         ("cat([a, -b])", "cat([-b, a])", "[a, -b]", "[-b, a]"),
         ("x * y.exp()", "x * exp(-y)", "y", "(-y)"),
+        ("-1 / (a + b)", "-1 / (a + b) ** 2", "(a + b)", "(a + b) ** 2"),
         ("größe * é", "größe * 2 * é", "größe", "größe * 2"),
     ],
 )

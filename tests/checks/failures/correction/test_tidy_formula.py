@@ -78,3 +78,18 @@ def test_nobody_asks_what_comes_out_alike_everywhere() -> None:
     assert has_constant_condition(parse("2 * x * (2 * grad(y) == floor(2 * x))"), wrong, held)
     assert not has_constant_condition(parse("2 * x * (x > 0)"), wrong, held)
     assert not has_constant_condition(parse("2 * x + (x == 0.25)"), wrong, held)  # as it is written
+
+
+def test_only_the_changed_part_is_simplified() -> None:
+    known = "sum(x * grad(y)) * x - 2 * -grad(y)"
+    right = "sum(x * grad(y)) * x - 3 * -grad(y)"
+    assert tidied(right, right, known) == [right]
+    assert tidied("x + grad(y)", "x - (x - (x + grad(y)))", "x - y")[0] == "x + grad(y)"
+
+
+def test_products_are_written_from_left_to_right() -> None:
+    assert tidied("2 * x * grad(y)", "2 * (x * grad(y))", "2 * x") == ["2 * x * grad(y)"]
+
+
+def test_a_quotient_of_what_it_is_divided_by_cancels() -> None:
+    assert tidied("1 / (1 + x)", "x / (1 + x) / x", "x / (1 + x)")[0] == "1 / (1 + x)"

@@ -28,6 +28,8 @@ EXAMPLES = [
     ("exp(log_softmax(x, dim=1))", "softmax(x, dim=1)"),
     ("unsqueeze(ones_like(v), dim=0)", "ones_like(unsqueeze(v, dim=0))"),
     ("sgn(x) * abs(x)", "x"),
+    ("y * (sign(x) / abs(x))", "y * (1 / x)"),
+    ("-sign(x) / abs(x)", "-1 / x"),
     ("abs(x) * sgn(x)", "x"),
     ("sgn(z)", "sgn(z)"),
     ("tanh(expand(v, x.shape))", "expand(tanh(v), x.shape)"),
