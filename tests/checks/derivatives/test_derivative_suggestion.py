@@ -25,7 +25,7 @@ UNICYCLE = """
         (LOGISTIC, "hessians", "f", "w", "X.T @ diag(s - t) @ X / n", "did_you_mean",
          "X.T @ diag((1 - s) * s) @ X / n"),
         (LOGISTIC, "hessians", "f", "w", "X.T @ diag(t * (1 - t)) @ X / n", "did_you_mean",
-         "X.T @ diag((1 - s) * s) @ X / n"),
+         "X.T @ diag(s * (1 - s)) @ X / n"),
         (LOGISTIC, "jacobians", "h", "w", "diag(h) @ X", "did_you_mean", "diag(where(X @ w > 0, 1.0, 0.0)) @ X"),
         (LOGISTIC, "jacobians", "h", "w", "X", "derived", "diag(where(X @ w > 0, 1.0, 0.0)) @ X"),
         (LOGISTIC, "hessians", "l", "w", "X.T @ diag(1 - r ** 2) @ X", "did_you_mean",
