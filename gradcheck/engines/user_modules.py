@@ -15,8 +15,9 @@ import sys
 import sysconfig
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from importlib import util
-from importlib.abc import MetaPathFinder
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader, all_suffixes
 from itertools import takewhile
 from pathlib import Path
@@ -189,7 +190,12 @@ def _import_file(path: Path) -> ModuleType:
     except BaseException:
         del sys.modules[name]
         raise
+    _modules_by_file[str(path)] = module
     return module
+
+
+#: Modules of `_import_file`. Under its plain name a file would be imported again, and its classes would exist twice.
+_modules_by_file: dict[str, ModuleType] = {}
 
 
 class _UncachedLoader(SourceFileLoader):
@@ -209,15 +215,17 @@ def allow_imports_from(folder: Path | None, last: Path | None = None) -> Iterato
     """Let a folder's files import each other; take unknown names from `last`.
 
     Modules of the same names from other folders are hidden during the block. The folder's modules that are named like
-    Python's own are hidden after it."""
+    Python's own are hidden after it. Functions of the folder may import its modules later, if no other has the name."""
+    finders = []
     with ExitStack() as stack:
         for place, at in ((folder, 0), (last, _after_installed())):
             if place is not None:
                 stack.enter_context(_with_own_modules(str(place)))
-                finder = _FolderFinder(str(place))
-                sys.meta_path.insert(at, finder)
-                stack.callback(sys.meta_path.remove, finder)
+                finders.append(_FolderFinder(str(place)))
+                sys.meta_path.insert(at, finders[-1])
+                stack.callback(sys.meta_path.remove, finders[-1])
         yield
+    sys.meta_path += [finder for finder in finders if finder not in sys.meta_path]
 
 
 def _after_installed() -> int:
@@ -225,11 +233,11 @@ def _after_installed() -> int:
     return 2 + next(at for at, finder in enumerate(sys.meta_path) if finder is PathFinder)
 
 
+@dataclass(frozen=True)
 class _FolderFinder(MetaPathFinder):
     """Finds modules in a folder, for this module and the folder's own files."""
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
+    _folder: str
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -237,6 +245,8 @@ class _FolderFinder(MetaPathFinder):
         if path is not None or fullname in RESERVED or not self._is_own(_importer()):
             return None
         found = PathFinder.find_spec(fullname, [self._folder])
+        if found is not None and found.origin in _modules_by_file:
+            return ModuleSpec(fullname, _LoadedModule(_modules_by_file[found.origin]))
         if found is None or found.origin is not None:
             return found
         elsewhere = PathFinder.find_spec(fullname)  # a package with `__init__.py` precedes a folder without
@@ -246,6 +256,20 @@ class _FolderFinder(MetaPathFinder):
         if file == __file__:
             return True
         return file.startswith(os.path.join(self._folder, "")) and not is_installed_file(file)
+
+
+class _LoadedModule(Loader):
+    """Returns a module that was imported under another name."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module, self._spec = module, module.__spec__
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Leave the module as it is."""
+        module.__spec__ = self._spec
 
 
 #: Folders of Python's library and of installed packages. A virtual environment may be below a folder of cases.

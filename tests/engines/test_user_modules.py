@@ -133,6 +133,23 @@ def test_each_folder_has_its_own_neighbours(folder: Path) -> None:
         assert load_object(f"{name}/front.py:which")() == name
 
 
+def test_a_function_may_import_a_neighbour_when_it_is_called(folder: Path) -> None:
+    write(folder / "mine" / "kind.py", "def made():\n    from late_rules import rule\n\n    return rule()\n")
+    write(folder / "mine" / "late_rules.py", "def rule():\n    return 3\n")
+    assert load_object("mine/kind.py:made")() == 3
+
+
+def test_a_file_is_one_module_also_for_a_neighbour_that_imports_it_late(folder: Path) -> None:
+    """A class that existed twice would reject its own objects."""
+    write(folder / "tensor_of_mine.py", "from rules_of_mine import is_mine\n\nclass Tensor:\n    known = is_mine\n")
+    text = "def is_mine(one):\n    from tensor_of_mine import Tensor\n\n    return isinstance(one, Tensor)\n"
+    write(folder / "rules_of_mine.py", text)
+    kind = load_object("tensor_of_mine.py:Tensor")
+    name = kind.__module__
+    assert kind().known()
+    assert sys.modules[name].__spec__.name == name
+
+
 def test_a_module_named_as_pythons_own_stays_with_its_folder(folder: Path) -> None:
     assert "chunk" not in sys.modules
     write(folder / "front.py", "import chunk\n\ndef size():\n    return chunk.SIZE\n")
