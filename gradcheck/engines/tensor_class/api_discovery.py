@@ -222,7 +222,23 @@ def _holds_arrays(api: Api) -> bool:
             return False
     except Unsupported:
         return False
-    return any(_has_working_method(api, name) for name in _ARRAY_LIKE) or _tells_shape(tensor) or _converts(api)
+    if any(_has_working_method(api, name) for name in _ARRAY_LIKE) or _tells_shape(tensor):
+        return True
+    return _converts(api) and not _divides_only_numbers(api)
+
+
+def _divides_only_numbers(api: Api) -> bool:
+    """Return whether a quotient raises for arrays, and not for numbers."""
+    number, array = (api.make(values, True) for values in (np.array(0.5), _SAMPLE))
+    try:
+        number / number
+    except USER_EXCEPTIONS:  # it has no quotients
+        return False
+    try:
+        array / array
+    except USER_EXCEPTIONS:
+        return True
+    return False
 
 
 def _tells_shape(tensor: Any) -> bool:

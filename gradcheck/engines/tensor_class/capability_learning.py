@@ -127,8 +127,9 @@ def _learn_with_other_passes(engine: BackwardEngine, found: Capabilities) -> Cap
 
 
 def _has_right_gradient(engine: BackwardEngine) -> bool:
+    """Return whether any gradient is right but the ones of a sum."""
     base = replace(UNKNOWN, dtype=made_dtype(engine))
-    return any(is_right(engine, can, probe) for can in hypotheses(engine.api, base) for probe in GRADIENT_PROBES[:3])
+    return any(is_right(engine, can, probe) for can in hypotheses(engine.api, base) for probe in GRADIENT_PROBES[1:4])
 
 
 def _learn_with_other_gradients(engine: BackwardEngine, found: Capabilities) -> Capabilities:

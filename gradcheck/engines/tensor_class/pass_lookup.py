@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import wraps
 from types import ModuleType
 from typing import Any
 
@@ -14,6 +15,7 @@ from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.members import vars_of
 from gradcheck.engines.tensor_class.pass_runners import ForeignTape, LeafMode, PassRunner, pass_by_attribute
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, signature_parameters
+from gradcheck.errors import Unsupported
 
 #: The words of a name: `calcGradients`, `run_backward_pass`.
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -51,6 +53,7 @@ def passes_of(kind: type, made: Any, gradient_name: str, homes: Sequence[ModuleT
     for runner in runners:  # as a function of the leaf and the root
         if runner.leaf_mode == "each":
             yield PassRunner(_with_swapped_arguments(runner.function), "each")
+    yield from (PassRunner(_of_leaf(method), "each") for method in methods if _arity(method) == (2, 2))
 
 
 def _passes_with_mode(leaf_mode: LeafMode, functions: Sequence[Callable[..., Any]]) -> Iterator[PassRunner]:
@@ -65,6 +68,20 @@ def _with_swapped_arguments(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(leaf, root)
 
     return swapped
+
+
+def _of_leaf(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a pass by a leaf's method, which fills a list with all roots of the leaf."""
+
+    @wraps(method)
+    def run(root: Any, leaf: Any) -> Any:
+        roots: list[Any] = []
+        gradient = method(leaf, roots)
+        if any(other is not root for other in roots):
+            raise Unsupported("a gradient of several roots at once", lacks="a second graph of the same leaves")
+        return gradient
+
+    return run
 
 
 def _arity(function: Callable[..., Any]) -> tuple[int, int]:

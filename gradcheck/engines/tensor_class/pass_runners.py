@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, signature_parameters
+from gradcheck.errors import Unsupported
 
 #: The arguments besides the root: none; a list of the leaves; one leaf at a time.
 LeafMode = Literal["alone", "listed", "each"]
@@ -71,6 +72,8 @@ class PassRunner:
         for leaf in leaves:
             try:
                 pairs += self._gradients_of(root, [leaf], seed, named)
+            except Unsupported:
+                raise
             except USER_EXCEPTIONS as error:
                 problem = problem or error
         if problem is not None and not pairs:

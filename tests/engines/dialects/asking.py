@@ -47,6 +47,54 @@ class Forgets(Asks):
         return self.adjoint_of_it
 
 
+class Collects:
+    """A number whose gradient is that of all roots that it collects."""
+
+    def __init__(self, value: float) -> None:
+        self.value, self.uses, self.der = value, [], None  # type: ignore[var-annotated]
+
+    def grad(self, roots: Any) -> Any:
+        if not self.uses:
+            roots.append(self)
+        self.der = sum(local * one.grad(roots) for local, one in self.uses) if self.uses else 1.0
+        return self.der
+
+    def _into(self, value: Any, *parts: Any) -> Any:
+        made = type(self)(value)
+        for one, local in parts:
+            one.uses.append((local, made))
+        return made
+
+    def __add__(self, other: Any) -> Any:
+        return self._into(self.value + other.value, (self, 1.0), (other, 1.0))
+
+    def __mul__(self, other: Any) -> Any:
+        return self._into(self.value * other.value, (self, other.value), (other, self.value))
+
+    def __truediv__(self, other: Any) -> Any:
+        if other.value == 0:
+            raise ZeroDivisionError
+        return self._into(
+            self.value / other.value, (self, 1 / other.value), (other, -self.value / (other.value * other.value))
+        )
+
+
+class Sums:
+    """A number with a gradient that is 1, whatever is computed: no pass."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def gradient(self, leaves: Any) -> Any:
+        return 1.0
+
+    def __add__(self, other: Any) -> Any:
+        return type(self)(self.value + other.value)
+
+    def __mul__(self, other: Any) -> Any:
+        return type(self)(self.value * other.value)
+
+
 class Arrays:
     """Arrays that know what they were made of."""
 

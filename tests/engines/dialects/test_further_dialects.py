@@ -40,6 +40,7 @@ UNDERSTOOD: dict[Any, tuple[str, ...]] = {
     columns.Columns: ("numbers",),
     asking.Asks: ("numbers", "reuse"),
     asking.Owns: ("reuse",),
+    asking.Collects: ("products", "numbers", "reuse", "bare"),
     asking.Listed: ("products", "bare", "reuse", "twice"),
     asking.OneByOne: ("reuse",),
     asking.Calculated: ("products", "bare"),
@@ -99,6 +100,20 @@ def test_what_asks_too_little_is_wrong_and_no_more_is_asked_of_it() -> None:
     assert judged(asking.Forgets, "reuse").status == "failed"
     assert judged(asking.Asks, "twice").status == judged(taping.Watched, "twice").status == "unsupported"
     assert judged(asking.OneByOne, "oblong matrices").status == "unsupported"
+
+
+def test_a_leaf_that_collects_its_roots_is_asked_for_one_graph_alone() -> None:
+    text = "inputs: {a: 2.0, b: 3.0}\ngraph: {c: a * b, y: c / a}\n"
+    again = "steps: [{backward: y}, {zero_grad: all}, {forward: {a: 1.5}}, {backward: y}]\n"
+    first, second = run(
+        [case_of(text), case_of(text + again)], engines=[adapt(asking.Collects, "mine")], trials=1
+    ).cases
+    assert (first.status, second.status) == ("passed", "unsupported")
+
+
+def test_a_gradient_of_1_for_all_sums_is_no_pass() -> None:
+    with pytest.raises(Unsupported, match="not understood"):
+        adapt(asking.Sums, "mine").leaf(np.array(1.0), True)
 
 
 def test_single_numbers_may_have_to_be_arrays_and_clearing_may_cut_the_graph() -> None:
