@@ -9,6 +9,7 @@ import ast
 import dis
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import os
 import sys
 import traceback
@@ -63,7 +64,7 @@ _stubbed_modules: list[str] = []
 def add_missing(error: BaseException) -> bool:
     """Add a stand-in for the failed import; return whether to try it again."""
     if isinstance(error, ModuleNotFoundError):
-        return _add_stub(error)
+        return _restore_module(error.name or "") or _add_stub(error)
     if isinstance(error, AttributeError) and error.name == "py_func":
         return _compile()
     missing = [name for name in _OLD_NAMES if name not in vars(np)] if is_old_numpy_error(error) else []
@@ -75,6 +76,16 @@ def _restore(names: list[str]) -> None:
     for name in names:
         setattr(np, name, _OLD_NAMES[name])
     _added_names.extend(names)
+
+
+def _restore_module(name: str) -> bool:
+    """Restore a module of NumPy's that newer NumPys name `_…_impl`; return whether one is."""
+    parent, _, own = name.rpartition(".")
+    if not parent.startswith("numpy.") or importlib.util.find_spec(f"{parent}._{own}_impl") is None:
+        return False
+    sys.modules[name] = importlib.import_module(f"{parent}._{own}_impl")
+    _added_names.append(name.removeprefix("numpy."))
+    return True
 
 
 def import_with_stubs(load: Callable[[], Any]) -> Any:
@@ -239,11 +250,16 @@ def _uncompiled(*functions: Any, **settings: Any) -> Any:
     return _uncompiled
 
 
+def _vectorized(*given: Any, **settings: Any) -> Any:
+    """Return a function of arrays, or a decorator: signatures and settings are for the compiler."""
+    return np.vectorize(given[0]) if given and isinstance(given[0], types.FunctionType) else _vectorized
+
+
 class _Numba(_StubModule):
     """Numba without compiling."""
 
     def __getattr__(self, name: str) -> Any:
-        known = {"prange": range, "njit": _uncompiled, "jit": _uncompiled, "vectorize": np.vectorize}
+        known = {"prange": range, "njit": _uncompiled, "jit": _uncompiled, "vectorize": _vectorized}
         return known[name] if name in known else super().__getattr__(name)
 
 

@@ -118,6 +118,24 @@ def test_what_would_be_compiled_is_run_as_it_is_written() -> None:
     assert resolve_engine("fast.py:Tensor").name == "fast.Tensor"
 
 
+def test_a_compiled_function_of_numbers_is_one_of_arrays() -> None:
+    text = "from numba import float32, vectorize\n@vectorize([float32(float32, float32)], target='parallel')\n"
+    text += "def plus(a, b):\n    return a + b\nassert list(plus([1, 2], 3)) == [4, 5]\n"
+    text += "@vectorize\ndef twice(a):\n    return a + a\nassert list(twice([1, 2])) == [2, 4]\n"
+    write(Path("plus.py"), text + TENSOR)
+    assert resolve_engine("plus.py:Tensor").name == "plus.Tensor"
+
+
+def test_a_module_that_numpy_has_under_another_name_is_restored() -> None:
+    write(Path("sets.py"), "from numpy.lib.arraysetops import isin\nassert isin(1, [1, 2])\n" + TENSOR)
+    assert [dict(one.data)["names"] for one in resolve_engine("sets.py:Tensor").provided] == [("lib.arraysetops",)]
+    import_stubs._added_names.remove("lib.arraysetops")
+    del sys.modules["numpy.lib.arraysetops"]
+    write(Path("other.py"), "import numpy.lib.never_there\n" + TENSOR)
+    with pytest.raises(UsageError, match="never_there"):
+        resolve_engine("other.py:Tensor")
+
+
 def test_what_was_half_imported_begins_anew() -> None:
     write(Path("half") / "__init__.py", "")
     write(Path("half") / "first.py", "SEEN = []\n")
