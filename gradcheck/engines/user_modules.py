@@ -190,12 +190,7 @@ def _import_file(path: Path) -> ModuleType:
     except BaseException:
         del sys.modules[name]
         raise
-    _modules_by_file[str(path)] = module
     return module
-
-
-#: Modules of `_import_file`. Under its plain name a file would be imported again, and its classes would exist twice.
-_modules_by_file: dict[str, ModuleType] = {}
 
 
 class _UncachedLoader(SourceFileLoader):
@@ -215,17 +210,17 @@ def allow_imports_from(folder: Path | None, last: Path | None = None) -> Iterato
     """Let a folder's files import each other; take unknown names from `last`.
 
     Modules of the same names from other folders are hidden during the block. The folder's modules that are named like
-    Python's own are hidden after it. Functions of the folder may import its modules later, if no other has the name."""
-    finders = []
+    Python's own are hidden after it. Functions of the folder may import its modules later, too."""
+    finders = {at: _FolderFinder(str(place)) for place, at in ((folder, 0), (last, _after_installed())) if place}
     with ExitStack() as stack:
-        for place, at in ((folder, 0), (last, _after_installed())):
-            if place is not None:
-                stack.enter_context(_with_own_modules(str(place)))
-                finders.append(_FolderFinder(str(place)))
-                sys.meta_path.insert(at, finders[-1])
-                stack.callback(sys.meta_path.remove, finders[-1])
+        for at, finder in finders.items():
+            stack.enter_context(_with_own_modules(finder.folder))
+            sys.meta_path.insert(at, finder)
+            stack.callback(sys.meta_path.remove, finder)
         yield
-    sys.meta_path += [finder for finder in finders if finder not in sys.meta_path]
+    for at, finder in finders.items():
+        if finder not in sys.meta_path:
+            sys.meta_path.insert(at, finder)
 
 
 def _after_installed() -> int:
@@ -237,16 +232,16 @@ def _after_installed() -> int:
 class _FolderFinder(MetaPathFinder):
     """Finds modules in a folder, for this module and the folder's own files."""
 
-    _folder: str
+    folder: str
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if path is not None or fullname in RESERVED or not self._is_own(_importer()):
             return None
-        found = PathFinder.find_spec(fullname, [self._folder])
-        if found is not None and found.origin in _modules_by_file:
-            return ModuleSpec(fullname, _LoadedModule(_modules_by_file[found.origin]))
+        found = PathFinder.find_spec(fullname, [self.folder])
+        if found is not None and (loaded := _module_in(found.origin)) is not None:
+            return ModuleSpec(fullname, _LoadedModule(loaded))
         if found is None or found.origin is not None:
             return found
         elsewhere = PathFinder.find_spec(fullname)  # a package with `__init__.py` precedes a folder without
@@ -255,7 +250,13 @@ class _FolderFinder(MetaPathFinder):
     def _is_own(self, file: str) -> bool:
         if file == __file__:
             return True
-        return file.startswith(os.path.join(self._folder, "")) and not is_installed_file(file)
+        return file.startswith(os.path.join(self.folder, "")) and not is_installed_file(file)
+
+
+def _module_in(file: str | None) -> ModuleType | None:
+    """Return the module of a file, if loaded: under another name its classes would exist twice."""
+    found = (one for one in list(sys.modules.values()) if getattr(one, "__dict__", {}).get("__file__") == file)
+    return next((one for one in found if file and not getattr(one.__spec__, "_initializing", False)), None)
 
 
 class _LoadedModule(Loader):

@@ -139,14 +139,22 @@ def test_a_function_may_import_a_neighbour_when_it_is_called(folder: Path) -> No
     assert load_object("mine/kind.py:made")() == 3
 
 
-def test_a_file_is_one_module_also_for_a_neighbour_that_imports_it_late(folder: Path) -> None:
+@pytest.mark.parametrize("kind", ["file", "package", "searched"])
+def test_a_file_is_one_module_also_for_a_neighbour_that_imports_it_late(
+    folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A class that existed twice would reject its own objects."""
-    write(folder / "tensor_of_mine.py", "from rules_of_mine import is_mine\n\nclass Tensor:\n    known = is_mine\n")
-    text = "def is_mine(one):\n    from tensor_of_mine import Tensor\n\n    return isinstance(one, Tensor)\n"
-    write(folder / "rules_of_mine.py", text)
-    kind = load_object("tensor_of_mine.py:Tensor")
-    name = kind.__module__
-    assert kind().known()
+    text = f"from rules_of_{kind} import is_mine\n\nclass Tensor:\n    known = is_mine\n"
+    write(folder / kind / f"tensor_of_{kind}.py", text)
+    text = f"def is_mine(one):\n    from tensor_of_{kind} import Tensor\n\n    return isinstance(one, Tensor)\n"
+    write(folder / kind / f"rules_of_{kind}.py", text)
+    if kind == "package":
+        write(folder / kind / "__init__.py", "")
+    if kind == "searched":
+        monkeypatch.syspath_prepend(str(folder / kind))
+    made = load_object(f"{kind}/tensor_of_{kind}.py:Tensor")
+    name = made.__module__
+    assert made().known()
     assert sys.modules[name].__spec__.name == name
 
 
