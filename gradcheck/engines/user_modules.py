@@ -260,7 +260,7 @@ def _module_in(file: str | None) -> ModuleType | None:
 
 
 class _LoadedModule(Loader):
-    """Returns a module that was imported under another name."""
+    """Returns a module that was imported under another name, and leaves it as it is."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module, self._spec = module, module.__spec__
@@ -269,7 +269,6 @@ class _LoadedModule(Loader):
         return self._module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Leave the module as it is."""
         module.__spec__ = self._spec
 
 
@@ -332,13 +331,10 @@ def _names_in(folder: str) -> frozenset[str]:
             return frozenset(
                 entry.name.partition(".")[0]
                 for entry in entries
-                if entry.name.endswith(_SUFFIXES) or os.path.isfile(os.path.join(entry.path, "__init__.py"))
+                if entry.name.endswith(tuple(all_suffixes())) or os.path.isfile(os.path.join(entry.path, "__init__.py"))
             )
     except OSError:
         return frozenset()
-
-
-_SUFFIXES = tuple(all_suffixes())
 
 
 def _is_from(folder: str, top: str) -> bool:

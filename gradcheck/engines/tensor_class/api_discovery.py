@@ -42,6 +42,8 @@ def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None
         maker = _maker_of(constructor, module)
         if maker is not None:
             return api_of(maker, name, module)
+        if problem is None:  # it may be a name, before the data
+            made = _named_sample(api) or made
     if problem is not None:
         raise problem
     api.tensor_type = type(made)
@@ -134,6 +136,20 @@ def _sample_tensor(api: Api) -> Any:
             pass
         api.data_name, api.other_arguments = "", {}
         raise
+
+
+def _named_sample(api: Api) -> Any:
+    """Return a tensor whose data are not the first argument; None if there is none.
+
+    The other way to make tensors is kept then."""
+    if _fill(api):
+        with suppress(UsageError):
+            made = _first_tensor(api)
+            if _holds_sample(api, made):
+                return made
+        api.data_name, api.other_arguments = "", {}
+        _first_tensor(api)
+    return None
 
 
 def _fill(api: Api) -> bool:

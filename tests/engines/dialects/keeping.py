@@ -22,6 +22,17 @@ class Named(Tensor):
         return type(self)("made", data, parents, rule)
 
 
+class Labelled(Tensor):
+    """It takes anything for its label, and may get its numbers later."""
+
+    def __init__(self, name: Any, value: Any = 0.0, parents: Any = (), rule: Any = None) -> None:
+        super().__init__(value, parents, rule)
+        self.name = name
+
+    def new(self, data: Any, parents: Any = (), rule: Any = None) -> Any:
+        return type(self)("made", data, parents, rule)
+
+
 class Bare:
     """Whatever it is given it keeps, and asks that for its shape."""
 

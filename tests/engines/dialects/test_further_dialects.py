@@ -48,6 +48,7 @@ UNDERSTOOD: dict[Any, tuple[str, ...]] = {
     training.Tensor: ("numbers", "products", "reuse"),
     answering.Array: ("numbers", "bare", "reuse"),
     keeping.Named: ("bare", "a row"),
+    keeping.Labelled: ("bare", "a row"),
     keeping.Bare: ("numbers", "bare", "two uses"),
     keeping.Conjured: ("bare", "again"),
     keeping.Gridded: ("products", "bare", "again"),
