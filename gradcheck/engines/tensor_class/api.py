@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -253,16 +253,16 @@ class Api:
             self.pass_runner.end()
         self.pass_runner = runner
 
-    def modules(self, submodules: Iterable[str] = dialects.SUBMODULES) -> list[ModuleType]:
-        """Return the modules that may have functions on its tensors."""
+    def modules(self, *further: str) -> list[ModuleType]:
+        """Return the modules that may have functions on its tensors; `further` names are tried first."""
         homes = dict.fromkeys(getattr(thing, "__module__", "") or "" for thing in (self.constructor, self.tensor_type))
         homes |= {self.module.__name__: None} if self.module is not None else {}
-        return modules_of(list(homes), tuple(submodules), dialects.NEIGHBOURS)
+        return modules_of(list(homes), (*further, *dialects.SUBMODULES), (*further, *dialects.NEIGHBOURS))
 
     def passes(self) -> Iterator[PassRunner]:
         """Yield functions that may run a whole pass, importing likely modules."""
         homes = [self.module, sys.modules.get(getattr(self.tensor_type, "__module__", ""))]
-        homes += self.modules((*dialects.PASS_MODULES, *dialects.SUBMODULES))
+        homes += self.modules(*dialects.PASS_MODULES)
         found = list(dict.fromkeys(home for home in homes if home is not None))
         made = self.make(np.array(0.5 if self.is_scalar else [0.5]), True)
         return passes_of(self.tensor_type, made, self.gradient_name, found)

@@ -108,7 +108,7 @@ def _backward_of(kind: type) -> str:
 def enable_gradients(api: Api) -> bool:
     """Call functions that add gradients to the class; return whether one did."""
     found = False
-    for home in api.modules((*dialects.PASS_MODULES, *dialects.SUBMODULES)):
+    for home in api.modules(*dialects.PASS_MODULES):
         for name in dialects.ENABLING_FUNCTIONS:
             function = getattr(home, name, None)
             if callable(function) and not found:

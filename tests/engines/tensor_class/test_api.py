@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from gradcheck.checks.scheduling.run import run
+from gradcheck.engines.resolve import resolve_engine
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.api_discovery import api_of
 from gradcheck.engines.tensor_class.members import method_of
 from gradcheck.errors import Unsupported
 from tests.engines.tensor_class.plain import Plain
+from tests.from_text import case_of
 
 X = np.array([1.0, 2.0])
 
@@ -31,6 +35,19 @@ def test_a_class_that_takes_nothing_but_arrays_gets_no_single_number_of_numpys()
 
     made = api_of(Strict, "Strict").make(np.array(2.0) + 1, True)
     assert made.data == 3.0
+
+
+def test_a_pass_may_be_in_a_file_beside_the_class(tmp_path: Path) -> None:
+    kind = "class Cell:\n    def __init__(self, value):\n        self.value, self.parts = value, []\n\n"
+    kind += "    def __mul__(self, other):\n        made = Cell(self.value * other.value)\n"
+    kind += "        made.parts = [(self, other.value), (other, self.value)]\n        return made\n"
+    rules = "def gradient(root, leaf):\n    if root is leaf:\n        return 1.0\n"
+    rules += "    return sum(factor * gradient(part, leaf) for part, factor in root.parts)\n"
+    (tmp_path / "cell_here.py").write_text(kind)
+    (tmp_path / "autodiff.py").write_text(rules)
+    text = "inputs: {a: 2.0, b: 3.0}\ngraph: {c: a * b, y: c * a}\n"
+    (found,) = run([case_of(text)], engines=[resolve_engine(f"{tmp_path / 'cell_here.py'}:Cell")]).cases
+    assert found.status == "passed"
 
 
 def test_values_may_be_tensors_numbers_or_lists() -> None:
