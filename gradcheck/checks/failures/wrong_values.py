@@ -13,6 +13,7 @@ from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS, PointFailures, diagnose
 from gradcheck.checks.failures.source_location import source_part
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Cause, Diagnosis
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.define_by_run import DefineByRun, OpRun
@@ -156,5 +157,21 @@ def _values(failures: PointFailures, engine: Engine, tensor: str) -> Iterator[Ev
         near = failures.context.points.nearby_point(failures.point, number)
         mine, theirs = near.evaluation(engine).states, near.want.states
         if mine and theirs and tensor in theirs[0].values:
+            want = theirs[0].values[tensor]
             others = {name: value for name, value in theirs[0].values.items() if name != tensor}
-            yield Evidence(mine[0].values.get(tensor), theirs[0].values[tensor], others=others)
+            exchanged = _with_exchanged_operands(near, tensor, want)
+            yield Evidence(mine[0].values.get(tensor), want, others=others, is_value=True, exchanged=exchanged)
+
+
+def _with_exchanged_operands(point: Point, tensor: str, want: np.ndarray) -> np.ndarray | None:
+    """Return an entry's value if its last op, of two operands, has them exchanged.
+
+    Of a difference that is the sign alone."""
+    last = next((one for one in reversed(point.applications) if one.owner == tensor), None)
+    if last is None or len(last.args) != 2 or last.kwargs:
+        return None
+    try:
+        found = np.asarray(last.op(*reversed(last.args)))
+    except (TypeError, ValueError, *COMPUTATION_ERRORS):  # one of them is no tensor
+        return None
+    return None if found.shape == want.shape and nearly_equal(found, -want) else found

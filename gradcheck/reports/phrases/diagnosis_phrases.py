@@ -144,6 +144,8 @@ add_phrases(
         "passed_on_array_shared": "mutated: gradients are added up in place, in arrays that several tensors share",
         "result_of": "the result of {op} at {entry}",
         "gradient_of_another": "mixed up: this is the gradient of {tensor}",
+        "value_of_another": "mixed up: this is the value of {tensor}",
+        "operands_exchanged": "the operands are swapped: this is the op's value with the two exchanged",
         "gradient_of_another_added": "mixed up: the gradient of {tensor} is added to it, as if the two were one tensor "
         "or shared one array",
         "nothing_arrives": "detached: no gradient arrives, from any of its uses",
@@ -185,6 +187,7 @@ add_phrases(
         "ones_in_its_place": "ones in its place",
         "ones_for": "ones in place of the gradient of {tensor}",
         "incoming_is_passed_on": "the incoming gradient is passed on as it is, without the op's derivative",
+        "incoming_is_spread": "the incoming gradient is passed on to every element, without the op's derivative",
         "value_for_derivative": "the value of {op} stands where its derivative belongs: incoming gradient times "
         "{op}'s result",
         "value_alone": "it is the value of {op}, where its derivative belongs",

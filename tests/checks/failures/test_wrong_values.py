@@ -15,6 +15,9 @@ from tests.checks.failures.test_composed_ops import causes, checked
 from tests.engines.dialects import sound
 
 TANH = ("result = np.tanh(self.data)", "result = np.tanh(self.data) * 1.5")
+IDENTITY = ("result = np.tanh(self.data)", "result = self.data + 0")
+QUOTIENT = "    def __truediv__(self, other):\n        return self * self._tensor(other) ** -1.0\n\n"
+RTRUEDIV = ("    def __rmul__(", f"{QUOTIENT}    __rtruediv__ = __truediv__\n\n    def __rmul__(")
 POW = ("return type(self)(self.data**power,", "return type(self)(self.data**power + 1,")
 
 
@@ -46,6 +49,20 @@ def test_everything_else_follows() -> None:
     others = [c for c in case.comparisons if c.status == "failed" and c is not cause]
     assert others
     assert {c.consequence_of for c in others} == {cause.cause.origin}
+
+
+def test_operands_in_the_wrong_order_are_named_also_where_one_is_a_number() -> None:
+    """`1 / x` computed as `x / 1` is the value of `x`, but no tensor is mixed up with another."""
+    case = checked("{inputs: {x: 'uniform(1, 2, [3])'}, graph: {y: 1 / x, loss: y.sum()}}", RTRUEDIV)
+    (cause,) = causes(case)
+    (found,) = cause.diagnoses
+    assert (found.kind, found.message) == ("swapped", fact("operands_exchanged"))
+
+
+def test_a_value_of_another_tensor_is_called_a_value() -> None:
+    case = checked("{inputs: {x: 'randn(3)', z: 'randn(3)'}, graph: {y: tanh(x), loss: y.sum()}}", IDENTITY)
+    (cause,) = causes(case)
+    assert fact("value_of_another", tensor="x") in {one.message for one in cause.diagnoses}
 
 
 RAISING = ("result = np.tanh(self.data)", "result = np.tanh(self.data + np.zeros(7))")

@@ -126,15 +126,16 @@ def passed_on_early(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("mixed_up")
 def mixed_up(e: Evidence) -> Iterator[Guess]:
-    """Another tensor's gradient is here, or added, as if ids collided."""
+    """Another tensor's gradient, or value, is here, or added, as if ids collided."""
     for name, gradient in islice(e.others.items(), _MOST_OTHERS):
         is_possible = gradient.shape == e.want.shape or (
             gradient.shape == e.got_or_zeros.shape and not _is_broadcast(e.want.shape, gradient.shape)
         )
         if not is_possible or not np.any(gradient):
             continue
-        yield Guess((name, "instead"), fact("gradient_of_another", tensor=name), gradient)
-        if gradient.shape == e.want.shape:
+        kind = "value_of_another" if e.is_value else "gradient_of_another"
+        yield Guess((name, "instead"), fact(kind, tensor=name), gradient)
+        if gradient.shape == e.want.shape and not e.is_value:
             yield Guess((name, "too"), fact("gradient_of_another_added", tensor=name), e.want + gradient)
 
 

@@ -120,6 +120,10 @@ class Evidence:
     seeds: Mapping[str, np.ndarray] = field(default_factory=dict)
     #: The same engine's gradients of other tensors, right or wrong.
     engine_gradients: Mapping[str, np.ndarray] = field(default_factory=dict)
+    #: True if `got` and `want` are values of the forward pass, and so are `others`.
+    is_value: bool = False
+    #: The value with the operands of the tensor's op exchanged.
+    exchanged: np.ndarray | None = None
     #: True for a root, whose gradient is given.
     is_root: bool = False
     #: The gradient with ones in place of gradients above, by what is replaced.

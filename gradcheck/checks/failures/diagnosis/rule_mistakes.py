@@ -34,12 +34,15 @@ def ones_for_incoming(e: Evidence) -> Iterator[Guess]:
         yield Guess(instead, fact("incoming_is_ignored", instead=instead), gradient)
 
 
-@hypothesis("incoming_passed_on", covers=("mixed_up", "saved_value"))
+@hypothesis("incoming_passed_on", covers=("mixed_up", "saved_value", "summed"))
 def incoming_passed_on(e: Evidence) -> Iterator[Guess]:
-    """The cotangent is passed on, reduced to the argument's shape."""
+    """The cotangent is passed on, reduced or spread out to the argument's shape."""
     if e.rule is not None and e.rule.incoming is not None:
         reduced = _sum_to_shape(e.rule.incoming, e.rule.tensor.shape)
         yield Guess("incoming", fact("incoming_is_passed_on"), reduced)
+        if e.rule.incoming.ndim == 0 and np.ptp(np.abs(e.want)) > 0:  # of a mean it is a factor
+            yield Guess("single", fact("incoming_is_passed_on"), e.rule.incoming)
+            yield Guess("spread", fact("incoming_is_spread"), np.broadcast_to(e.rule.incoming, e.want.shape))
         return
     for root, seed in e.seeds.items():
         reduced = _sum_to_shape(seed, e.want.shape)
@@ -103,6 +106,13 @@ def swapped_operands(e: Evidence) -> Iterator[Guess]:
         if len(partners) == 2 == len(tensors) and e.rule.application.op.name not in PRODUCTS:  # their factors are
             found = fact("arguments_swapped", one=other, other=mine, gradients=True)
             yield Guess(("both", other), found, partners[1 - e.rule.index])
+
+
+@hypothesis("swapped", covers=("mixed_up",))
+def swapped_in_forward(e: Evidence) -> Iterator[Guess]:
+    """The op is computed with its operands exchanged."""
+    if e.exchanged is not None:
+        yield Guess("value", fact("operands_exchanged"), e.exchanged)
 
 
 @hypothesis("operand_transposed")

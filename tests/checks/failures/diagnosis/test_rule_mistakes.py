@@ -12,6 +12,7 @@ from gradcheck.checks.failures.diagnosis.catalogue import Predict
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Rule
 from gradcheck.facts import Fact, fact
 from tests.checks.failures.diagnosis.evidence import fitting, guessed, of_rule, rule
+from tests.checks.failures.test_composed_ops import causes, checked
 
 
 def case(inputs: str, out: str, shape: str, dtype: str = "float64") -> str:
@@ -74,6 +75,20 @@ def test_mistakes_of_a_rule(predict: Predict, known: Rule, got: np.ndarray, key:
     assert fitting(predict, of_rule(known, got))[key] == found
     right = fitting(predict, of_rule(known, known.right_gradients[known.index]))
     assert key not in right or predict is rule_mistakes.incoming_passed_on  # x - y passes its incoming gradient on
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [("g", "incoming_is_passed_on"), ("np.broadcast_to(g, self.data.shape).copy()", "incoming_is_spread")],
+)
+def test_a_maximum_whose_gradient_goes_to_every_element(made: str, found: str) -> None:
+    """It is not the sum over an axis of the right one, though that has these numbers, too."""
+    maximum = f"    def max(self):\n        return type(self)(self.data.max(), [(self, lambda g: {made})])\n\n"
+    case = checked(
+        "{inputs: {x: [1.0, 5.0, 0.3]}, graph: {y: x.amax()}}", ("    def __neg__(", f"{maximum}    def __neg__(")
+    )
+    (cause,) = causes(case)
+    assert [(one.kind, one.message) for one in cause.diagnoses] == [("incoming_passed_on", fact(found))]
 
 
 def test_a_single_one_may_stand_for_all_of_them() -> None:
