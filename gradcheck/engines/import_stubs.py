@@ -79,7 +79,7 @@ def _restore(names: list[str]) -> None:
 
 
 def _restore_module(name: str) -> bool:
-    """Restore a module of NumPy's that newer NumPys name `_…_impl`; return whether one is."""
+    """Restore a module that newer NumPys name `_…_impl`, if it is one."""
     parent, _, own = name.rpartition(".")
     if not parent.startswith("numpy.") or importlib.util.find_spec(f"{parent}._{own}_impl") is None:
         return False
@@ -251,7 +251,7 @@ def _uncompiled(*functions: Any, **settings: Any) -> Any:
 
 
 def _vectorized(*given: Any, **settings: Any) -> Any:
-    """Return a function of arrays, or a decorator: signatures and settings are for the compiler."""
+    """Return a function of arrays, or a decorator without its settings."""
     return np.vectorize(given[0]) if given and isinstance(given[0], types.FunctionType) else _vectorized
 
 

@@ -254,13 +254,13 @@ class _FolderFinder(MetaPathFinder):
 
 
 def _module_in(file: str | None) -> ModuleType | None:
-    """Return the module of a file, if loaded: under another name its classes would exist twice."""
+    """Return a loaded file's module; loaded again, its classes would differ."""
     found = (one for one in list(sys.modules.values()) if getattr(one, "__dict__", {}).get("__file__") == file)
     return next((one for one in found if file and not getattr(one.__spec__, "_initializing", False)), None)
 
 
 class _LoadedModule(Loader):
-    """Returns a module that was imported under another name, and leaves it as it is."""
+    """Returns a module that was imported under another name, unchanged."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module, self._spec = module, module.__spec__

@@ -164,7 +164,7 @@ def _values(failures: PointFailures, engine: Engine, tensor: str) -> Iterator[Ev
 
 
 def _with_exchanged_operands(point: Point, tensor: str, want: np.ndarray) -> np.ndarray | None:
-    """Return an entry's value if its last op, of two operands, has them exchanged.
+    """Return an entry's value with the two operands of its last op exchanged.
 
     Of a difference that is the sign alone."""
     last = next((one for one in reversed(point.applications) if one.owner == tensor), None)

@@ -254,7 +254,7 @@ class Api:
         self.pass_runner = runner
 
     def modules(self, *further: str) -> list[ModuleType]:
-        """Return the modules that may have functions on its tensors; `further` names are tried first."""
+        """Return modules that may have functions on tensors, `further` first."""
         homes = dict.fromkeys(getattr(thing, "__module__", "") or "" for thing in (self.constructor, self.tensor_type))
         homes |= {self.module.__name__: None} if self.module is not None else {}
         return modules_of(list(homes), (*further, *dialects.SUBMODULES), (*further, *dialects.NEIGHBOURS))

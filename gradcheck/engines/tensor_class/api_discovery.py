@@ -139,7 +139,7 @@ def _sample_tensor(api: Api) -> Any:
 
 
 def _named_sample(api: Api) -> Any:
-    """Return a tensor whose data are not the first argument; None if there is none.
+    """Return a tensor whose data are not the first argument, or None.
 
     The other way to make tensors is kept then."""
     if _fill(api):

@@ -71,7 +71,7 @@ def _with_swapped_arguments(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_leaf(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a pass by a leaf's method, which fills a list with all roots of the leaf."""
+    """Return a pass by a leaf's method, which fills a list with its roots."""
 
     @wraps(method)
     def run(root: Any, leaf: Any) -> Any:

@@ -126,7 +126,7 @@ def passed_on_early(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("mixed_up")
 def mixed_up(e: Evidence) -> Iterator[Guess]:
-    """Another tensor's gradient, or value, is here, or added, as if ids collided."""
+    """Another tensor's gradient or value is here, or added."""
     for name, gradient in islice(e.others.items(), _MOST_OTHERS):
         is_possible = gradient.shape == e.want.shape or (
             gradient.shape == e.got_or_zeros.shape and not _is_broadcast(e.want.shape, gradient.shape)

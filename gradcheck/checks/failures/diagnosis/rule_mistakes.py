@@ -36,7 +36,7 @@ def ones_for_incoming(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("incoming_passed_on", covers=("mixed_up", "saved_value", "summed"))
 def incoming_passed_on(e: Evidence) -> Iterator[Guess]:
-    """The cotangent is passed on, reduced or spread out to the argument's shape."""
+    """The cotangent is passed on, in the argument's shape or a single number."""
     if e.rule is not None and e.rule.incoming is not None:
         reduced = _sum_to_shape(e.rule.incoming, e.rule.tensor.shape)
         yield Guess("incoming", fact("incoming_is_passed_on"), reduced)
