@@ -133,8 +133,8 @@ def mixed_up(e: Evidence) -> Iterator[Guess]:
         )
         if not is_possible or not np.any(gradient):
             continue
-        kind = "value_of_another" if e.is_value else "gradient_of_another"
-        yield Guess((name, "instead"), fact(kind, tensor=name), gradient)
+        value, other = fact("value_of_another", tensor=name), fact("gradient_of_another", tensor=name)
+        yield Guess((name, "instead"), value if e.is_value else other, gradient)
         if gradient.shape == e.want.shape and not e.is_value:
             yield Guess((name, "too"), fact("gradient_of_another_added", tensor=name), e.want + gradient)
 
