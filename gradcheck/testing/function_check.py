@@ -25,7 +25,7 @@ from gradcheck.language.trial_draws import with_trials
 from gradcheck.testing.check_failure import CheckFailed, with_snippet
 from gradcheck.testing.function_choices import FunctionChoices, read_choices
 from gradcheck.testing.own_parameters import with_own_parameters
-from gradcheck.testing.python_arguments import is_shape, split_arguments
+from gradcheck.testing.python_arguments import is_shape, size_name, split_arguments, with_named_sizes
 
 if TYPE_CHECKING:
     import pytest
@@ -158,9 +158,10 @@ def _case(given: Mapping[str, Any], spec: str, own: FunctionChoices, place: Plac
     sections: dict[str, dict[str, str]] = {"inputs": {}, "constants": {}}
     for name, value in given.items():
         if isinstance(value, str):
-            sections["inputs" if "randint" not in value and "randperm" not in value else "constants"][name] = value
+            is_whole = "randint" in value or "randperm" in value
+            sections["constants" if is_whole else "inputs"][name] = with_named_sizes(value, sizes)
         elif is_shape(value):
-            words = [_size_name(size, sizes) for size in value]
+            words = [size_name(size, sizes) for size in value]
             sections["inputs"][name] = f"randn({', '.join(words)})" if words else "randn(1)[0]"
         else:
             arrays[name] = array = _array(value)
@@ -214,15 +215,6 @@ def _operand_dtypes(case: Case) -> dict[str, str]:
 def _result(given: Mapping[str, Any]) -> str:
     """Return a name for the result that no input has."""
     return next(name for name in (RESULT, "out", "result", "result_") if name not in given)
-
-
-def _size_name(size: int, sizes: dict[str, int]) -> str:
-    """Return the name of a size; sizes of 0 and 1 stay numbers."""
-    if size < 2:
-        return str(size)
-    word = f"n{size}"
-    sizes[word] = size
-    return word
 
 
 def _array(value: Any) -> np.ndarray:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from gradcheck.errors import InvalidCase, UsageError
 from gradcheck.language.case import CallArguments
-from gradcheck.language.expr.nodes import Call, Expr, Literal, Sequence
+from gradcheck.language.expr.nodes import Call, Expr, Literal, Name, Sequence
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.traverse import free_names, substitute
+from gradcheck.language.expr.traverse import free_names, rewrite, substitute
 
 #: A call of a creator, also in a text with a slip, which is nothing to hand on.
 _CREATOR = re.compile(r"(rand|uniform|normal|zeros|ones|arange|linspace|full|eye|empty)\w*\(")
+
+#: The first argument of a creator that is a size, or a list of sizes.
+_FIRST_SIZE = {"randn": 0, "rand": 0, "zeros": 0, "ones": 0, "normal": 2, "uniform": 2, "randint": 2}
 
 #: Parameters whose tuple of integers is a setting, and no shape of an input.
 _SETTING = re.compile(r"(.*_)?(shape|size|strides?|padding|dilation|dims?|axis|axes)")
@@ -79,6 +82,37 @@ def _is_nested_operand(value: Any, some_ask: bool) -> bool:
 def is_shape(value: Any) -> bool:
     """Return whether it is a tuple of sizes."""
     return isinstance(value, tuple) and all(type(size) is int and size >= 0 for size in value)
+
+
+def with_named_sizes(text: str, sizes: dict[str, int]) -> str:
+    """Return a creator with names in place of the sizes that it writes."""
+
+    def named(size: Expr) -> Expr:
+        if isinstance(size, Sequence):
+            return size.rebuild([named(one) for one in size.items])
+        is_size = isinstance(size, Literal) and type(size.value) is int and size.value > 1
+        return Name(size_name(size.value, sizes)) if is_size else size
+
+    def with_names(node: Expr) -> Expr:
+        if not isinstance(node, Call) or node.op not in _FIRST_SIZE:
+            return node
+        first = _FIRST_SIZE[node.op]
+        keywords = tuple((name, named(value) if name == "size" else value) for name, value in node.kwargs)
+        return replace(node, args=(*node.args[:first], *map(named, node.args[first:])), kwargs=keywords)
+
+    try:
+        return to_text(rewrite(parse(text), with_names))
+    except InvalidCase:  # told where the case is loaded
+        return text
+
+
+def size_name(size: int, sizes: dict[str, int]) -> str:
+    """Return the name of a size; sizes of 0 and 1 stay numbers."""
+    if size < 2:
+        return str(size)
+    word = f"n{size}"
+    sizes[word] = size
+    return word
 
 
 def is_tensor(value: Any) -> bool:

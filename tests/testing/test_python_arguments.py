@@ -13,7 +13,7 @@ import torch.nn.functional as F  # noqa: N812
 
 from gradcheck.errors import UsageError
 from gradcheck.testing import check_function, gradcheck
-from gradcheck.testing.python_arguments import split_arguments
+from gradcheck.testing.python_arguments import split_arguments, with_named_sizes
 
 F64 = torch.float64
 Pair = namedtuple("Pair", "first second")
@@ -245,3 +245,24 @@ def test_a_tuple_for_a_setting_is_no_shape_of_an_input(name: str, value: Any, sp
 def test_inputs_without_names_are_told_to_have_some(unnamed: Any) -> None:
     with pytest.raises(UsageError, match="takes its inputs by name"):
         check_function(torch.mul, *unnamed)
+
+
+@pytest.mark.parametrize("spec", [None, "x * s + t"])
+def test_a_size_that_a_creator_writes_varies_with_that_of_a_shape(spec: str | None) -> None:
+    seen = set()
+
+    def called(x: torch.Tensor, s: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+        seen.add((tuple(x.shape), tuple(s.shape), tuple(t.shape)))
+        return x * s + t
+
+    check_function(called, x=(5, 3), s="uniform(0.2, 1, [5, 1])", t="randn(3) / 2", spec=spec)
+    assert {x[0] for x, _, _ in seen} > {1, 5}
+    assert all(s == (x[0], 1) and t == x[1:] for x, s, t in seen)
+
+
+def test_numbers_of_a_creator_that_are_no_sizes_stay() -> None:
+    sizes: dict[str, int] = {}
+    assert with_named_sizes("randint(0, 4, [5]) + 2 * ones(3)", sizes) == "randint(0, 4, [n5]) + 2 * ones(n3)"
+    assert with_named_sizes("normal(2, 3, size=[7, 1])", sizes) == "normal(2, 3, size=[n7, 1])"
+    assert with_named_sizes("eye(3) + [[4]]", sizes) == "eye(3) + [[4]]"
+    assert sizes == {"n5": 5, "n3": 3, "n7": 7}

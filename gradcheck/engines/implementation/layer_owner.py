@@ -31,6 +31,8 @@ def method_of(owner: Any, function: Callable[..., Any], known: Any) -> Callable[
     """Return the same method, or function, of `owner` in place of `known`."""
     if isinstance(function, functools.partial):
         return functools.partial(method_of(owner, function.func, known), *function.args, **function.keywords)
+    if inspect.ismethod(function):  # whose name may be that of a decorator's function
+        return types.MethodType(function.__func__, owner)
     if not isinstance(function, types.FunctionType):
         return getattr(owner, getattr(function, "__name__", "__call__"))  # type: ignore[no-any-return]
     variables = function.__globals__

@@ -27,6 +27,25 @@ class Scaled:
         return self.scale * delta @ self.W.T
 
 
+def logged(method: Any) -> Any:
+    """Decorate a method by a function that has another name and signature."""
+
+    def wrap(*args: Any, **keywords: Any) -> Any:
+        return method(*args, **keywords)
+
+    return wrap
+
+
+class Logged(Scaled):
+    """A layer whose methods are decorated."""
+
+    forward = logged(Scaled.forward)
+
+    @logged
+    def backward(self, delta: np.ndarray) -> np.ndarray:
+        return Scaled.backward(self, delta, 0.0)
+
+
 LAYER = Scaled()
 
 
@@ -65,3 +84,12 @@ def test_a_layer_inside_functions_is_checked_with_its_parameters(wrong: float) -
     else:
         with pytest.raises(AssertionError, match="gradient of W"):
             check()
+
+
+@pytest.mark.parametrize("wrong", [1.0, 0.5])
+def test_methods_may_be_decorated_by_a_function_of_another_name(wrong: float) -> None:
+    if wrong == 1.0:
+        check_function(Logged(), x=(4, 3))
+        return
+    with pytest.raises(AssertionError, match="off by the constant factor 1/2"):
+        check_function(Logged(wrong), x=(4, 3))
