@@ -23,6 +23,7 @@ from gradcheck.errors import GradcheckError, InvalidCase, Place, UsageError, exc
 from gradcheck.language.case import Case, Generalize, Implementation, Value
 from gradcheck.language.trial_draws import with_trials
 from gradcheck.testing.check_failure import CheckFailed, with_snippet
+from gradcheck.testing.constant_arguments import constant_arguments, with_note
 from gradcheck.testing.function_choices import FunctionChoices, read_choices
 from gradcheck.testing.own_parameters import with_own_parameters
 from gradcheck.testing.python_arguments import is_shape, size_name, split_arguments, with_named_sizes
@@ -103,10 +104,13 @@ def result_of_call(call: PythonCall, choices: Mapping[str, Any] | None) -> RunRe
     fixed = (*parameters.values(), *(split.operands.values() if split.spec is None else ()))
     own = own.with_fixed_sizes(fixed)
     given = {**split.operands, **parameters}
-    case = _case(given, next(iter(given)) if split.spec is None else split.spec, own, place)
-    code = replace(code, entry=_result(given), operand_dtypes={} if code.dtypes else _operand_dtypes(case))
+    code = replace(code, entry=_result(given), given=split.arguments)
+    spec = next(iter(given)) if split.spec is None else split.spec
+    case = _case(given, spec, own, place)
+    constants = constant_arguments(code, case, given)
+    case = _case(given, spec, own, place, constants) if constants else case
+    code = replace(code, operand_dtypes={} if code.dtypes else _operand_dtypes(case))
     if split.spec is None:
-        code = replace(code, given=split.arguments)
         found = _check_without_spec(code, case, own.options.get("device", "cpu"))
     else:
         is_reordered = [*case.inputs, *case.constants] != list(given)  # constants come last in a case
@@ -114,7 +118,7 @@ def result_of_call(call: PythonCall, choices: Mapping[str, Any] | None) -> RunRe
         case = with_trials(replace(case, implementations=(code,)))
         found = run(case, **{"allow_code": True, **own.options})
         found = replace(found, cases=tuple(_with_python_snippet(case, one) for one in found.cases))
-    return replace(found, cases=tuple(replace(one, reproduce="") for one in found.cases))
+    return replace(found, cases=tuple(with_note(replace(one, reproduce=""), constants) for one in found.cases))
 
 
 def failure_of(found: RunResult) -> CheckFailed:
@@ -149,7 +153,9 @@ def _implementation(function: Any, backward: Any, entry: str, own: FunctionChoic
     )
 
 
-def _case(given: Mapping[str, Any], spec: str, own: FunctionChoices, place: Place) -> Case:
+def _case(
+    given: Mapping[str, Any], spec: str, own: FunctionChoices, place: Place, constants: tuple[str, ...] = ()
+) -> Case:
     from gradcheck.language.loader import load_text
 
     arrays: dict[str, np.ndarray] = {}
@@ -165,7 +171,7 @@ def _case(given: Mapping[str, Any], spec: str, own: FunctionChoices, place: Plac
             sections["inputs"][name] = f"randn({', '.join(words)})" if words else "randn(1)[0]"
         else:
             arrays[name] = array = _array(value)
-            asks = getattr(value, "requires_grad", True) or not some_ask
+            asks = name not in constants and (getattr(value, "requires_grad", True) or not some_ask)
             section = "inputs" if asks and dtypes.is_differentiable(array.dtype) else "constants"
             sections[section][name] = f"zeros({list(array.shape)})"
     document = {

@@ -90,8 +90,8 @@ def with_named_sizes(text: str, sizes: dict[str, int]) -> str:
     def named(size: Expr) -> Expr:
         if isinstance(size, Sequence):
             return size.rebuild([named(one) for one in size.items])
-        is_size = isinstance(size, Literal) and type(size.value) is int and size.value > 1
-        return Name(size_name(size.value, sizes)) if is_size else size
+        number = size.value if isinstance(size, Literal) else None
+        return Name(size_name(number, sizes)) if type(number) is int and number > 1 else size
 
     def with_names(node: Expr) -> Expr:
         if not isinstance(node, Call) or node.op not in _FIRST_SIZE:
