@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.result import CaseResult
 from gradcheck.facts import fact
-from gradcheck.language.case import Case, Implementation, Step
+from gradcheck.language.case import Case, Implementation, Step, Value
 from gradcheck.language.implied_cotangents import cotangents_of
 
 
@@ -29,9 +33,11 @@ def constant_arguments(implementation: Implementation, case: Case, given: Mappin
     binding = bind(case, implementation, code.signature, code.parameters)
     engine = CodeEngine(implementation.name, implementation.entry, code, binding)
     asked = replace(case, dtype=implementation.dtypes[0] if implementation.dtypes else case.dtype)
-    values = engine.values_alone(draw(replace(asked, steps=()), case.seed))
-    step = Step("backward", roots=cotangents_of(implementation.entry, values, case.place))
-    found = engine.evaluate(draw(replace(asked, steps=(step,)), case.seed))
+    with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[asked.dtype])), engine.session(dtypes.BY_NAME[asked.dtype]):
+        values = engine.values_alone(draw(replace(asked, steps=()), case.seed))
+        roots = cotangents_of(implementation.entry, values, case.place)
+        step = Step("backward", roots={name: Value(array=np.ones_like(values[name])) for name in roots})
+        found = engine.evaluate(draw(replace(asked, steps=(step,)), case.seed))
     if not step.roots or found.error is not None or found.states[-1].error is not None:
         return ()  # the check itself reports it
     gradients = found.states[-1].gradients

@@ -34,6 +34,12 @@ def test_a_tensor_without_a_gradient_beside_a_shape_is_constant(spec: str | None
     assert [note["names"] for note in notes] == [("by",)]
 
 
+def test_the_result_need_not_have_the_shape_of_the_first_input() -> None:
+    by = torch.tensor(0.5)
+    choices = {"dtypes": ["float32"]}
+    check_function(lambda x, y, by: Scaled.apply(x * y, by, None), x=(3,), y=(4, 3), by=by, choices=choices)
+
+
 @pytest.mark.parametrize("asks", [False, True])
 def test_a_gradient_that_arrives_is_checked(asks: bool) -> None:
     by = torch.tensor(0.5, dtype=F64, requires_grad=asks)
