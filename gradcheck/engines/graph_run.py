@@ -158,7 +158,8 @@ class GraphRun:
         plain = self.engine.array
         found: dict[str, np.ndarray | None] = {}
         for name, tensor in (*self.tensors.items(), *self.constants.items()):
-            if getattr(tensor, "unread", False):
+            is_changed = name not in self.tensors and getattr(tensor, "grad_fn", None) is not None  # in place, by code
+            if is_changed or getattr(tensor, "unread", False):
                 continue
             gradient = tensor.grad
             if gradient is not None:
