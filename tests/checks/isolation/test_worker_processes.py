@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -202,3 +203,16 @@ def test_a_process_that_starts_while_a_library_is_imported_works_in_the_folder()
         assert found == os.getcwd()
     finally:
         workers.shutdown()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_fork_starts_a_server_of_its_own() -> None:
+    """As `pytest --forked` makes one for every test."""
+    with WorkerPool(1) as pool:
+        assert pool.submit(abs, -1).result() == 1
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException), WorkerPool(1) as pool:
+            os._exit(pool.submit(abs, -7).result())
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

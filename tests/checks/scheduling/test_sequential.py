@@ -17,7 +17,7 @@ from tests.from_text import case_of
 CASE_TEXT = "name: a\ninputs: {x: [1, 2]}\ngraph: {y: (x * x).sum()}\nformulas: {x: 2 * x}"
 CASE = case_of(CASE_TEXT)
 #: Arrays of 40 MB, which are given back at once when they are not needed any more.
-LARGE = case_of("name: large\ninputs: {x: randn(2_000_000)}\ngraph: {y: (x * x).sum()}".replace("_", ""))
+LARGE = case_of("name: large\ninputs: {x: randn(5_000_000)}\ngraph: {y: (x * x).sum()}".replace("_", ""))
 
 
 def test_cases_and_files_that_cannot_be_read_have_results_in_turn() -> None:
@@ -56,9 +56,9 @@ def test_engines_and_memory_may_differ_from_path_to_path(tmp_path: Path) -> None
 def test_a_case_may_have_more_time_or_memory_than_others() -> None:
     where = "/x/large.yaml"
     large = replace(LARGE, place=replace(LARGE.place, file=where))
-    small = Options(memory=8_000_000)
+    small = Options(memory=20_000_000)
     wide = replace(small, overrides=(Override((where,), {"memory": 2_000_000_000}),))
-    narrow = Options(overrides=(Override((where,), {"memory": 8_000_000}),))
+    narrow = Options(overrides=(Override((where,), {"memory": 20_000_000}),))
     statuses = [run([large, CASE], chosen).cases for chosen in (small, wide, narrow)]
     assert [(a.status, b.status) for a, b in statuses] == [
         ("crashed", "passed"), ("passed", "passed"), ("crashed", "passed"),
