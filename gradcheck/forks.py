@@ -7,9 +7,11 @@ that does work of its own and ends by itself, such as one of `multiprocessing`, 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 #: The exit code of a fork that ends here, and of a command that did not finish.
 CRASH = 3
@@ -39,3 +41,15 @@ def end_fork() -> None:
     process = _reporting.get()
     if process is not None and process != os.getpid():
         os._exit(CRASH)
+
+
+def _forget_fork_server() -> None:
+    """Let a fork start its own server: it cannot wait for one of its parent."""
+    server: Any = getattr(sys.modules.get("multiprocessing.forkserver"), "_forkserver", None)
+    if server is not None and server._forkserver_pid is not None:
+        os.close(server._forkserver_alive_fd)
+        server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_fork_server)

@@ -175,18 +175,6 @@ def start_fork_server(preload: Sequence[str]) -> None:
             forkserver.ensure_running()
 
 
-def _forget_fork_server() -> None:
-    """Let a fork start its own server: it cannot wait for one of its parent."""
-    server: Any = forkserver._forkserver
-    if server._forkserver_pid is not None:
-        os.close(server._forkserver_alive_fd)
-        server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_fork_server)
-
-
 def _method() -> str:
     return "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
 
