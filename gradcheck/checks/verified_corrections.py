@@ -51,7 +51,7 @@ def proposed_corrections(case: CaseResult) -> Iterator[Correction]:
 
 
 def correct_file(
-    file: str, text: str, cases: list[CaseResult], run: Run, choose: Choose = lambda one, holds: one
+    file: str, text: str, cases: list[CaseResult], run: Run, choose: Choose | None = None
 ) -> CorrectedFile | None:
     """Return a file with its verified corrections; None if there are none.
 
@@ -64,8 +64,9 @@ def correct_file(
         after, taken = apply_corrections(text, [one])
         return bool(taken) and _is_better(file, text, after, cases, run)
 
-    proposed = [one for case in open_cases for one in proposed_corrections(case) if one.place.file == file]
-    found = [chosen for one in dict.fromkeys(proposed) if (chosen := choose(one, holds)) is not None]
+    found = [one for case in open_cases for one in proposed_corrections(case) if one.place.file == file]
+    if choose is not None:
+        found = [chosen for one in dict.fromkeys(found) if (chosen := choose(one, holds)) is not None]
     after, taken = apply_verified_corrections(text, file, [one for one in found if one.error])
     others = [one for one in found if not one.error]
     if others and not taken:

@@ -75,7 +75,7 @@ def _find_corrections(result: RunResult, run: Run, choose: Choose | None) -> lis
     for name, cases in by_file.items():
         with contextlib.suppress(InvalidCase):  # which is reported already
             file = CaseFileText.read(Path(name))
-            one = correct_file(name, file.text, cases, run, *(choose,) if choose else ())
+            one = correct_file(name, file.text, cases, run, choose)
             found += [(file, one)] if one is not None else []
     return found
 

@@ -96,7 +96,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Refuse a command that is the first file of `gradcheck *`."""
+        """Return a command, but none that is the first file of `gradcheck *`."""
         name = args[0]
         if name in COMMANDS or name in ALIASES or (name.startswith("-") and name != "-"):
             if os.path.isfile(name) and sorted(args) == sorted(f for f in os.listdir() if not f.startswith(".")):

@@ -12,6 +12,7 @@ import click
 
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand, current_configuration
+from gradcheck.cli.group import USAGE
 from gradcheck.cli.output import is_terminal, write_diff, write_stderr, write_stdout
 from gradcheck.cli.supervisor import supervise
 from gradcheck.errors import GradcheckError, UsageError
@@ -54,11 +55,11 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...]) 
         return run(some, chosen)
 
     questions = _Questions()
-    result, _ = apply_corrections(checked(selected()), selected, checked, questions.choose)
+    result, is_written = apply_corrections(checked(selected()), selected, checked, questions.choose)
     if _review_gradients(result, chosen, questions):
         result = checked(selected())
     write_stdout(f"{count(len(result.cases), 'case')}, {count(result.count('failed'), 'failed', 'failed')}\n")
-    return result.exit_code
+    return max(result.exit_code, 0 if is_written else USAGE)
 
 
 class _Questions:

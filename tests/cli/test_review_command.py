@@ -71,6 +71,14 @@ def test_an_edit_must_hold(folder: Path) -> None:
     assert (folder / "c.yaml").read_text() == CASES.replace("3 * x", "x + x")
 
 
+def test_what_cannot_be_written_is_told_by_the_exit_code(folder: Path) -> None:
+    text = CASES.replace("a factor\n", "a factor\r\n")  # its lines end in several ways
+    (folder / "c.yaml").write_bytes(text.encode())
+    code, shown = at_a_terminal(folder, ["a", "s"], "review", "c.yaml")
+    assert (code, "cannot write 'c.yaml'" in shown) == (2, True), shown
+    assert (folder / "c.yaml").read_bytes() == text.encode()
+
+
 def test_nothing_is_asked_after_quit(folder: Path) -> None:
     (folder / "c.yaml").write_text(CASES)
     code, shown = at_a_terminal(folder, ["q"], "review", "c.yaml")

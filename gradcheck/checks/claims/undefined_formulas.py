@@ -21,6 +21,7 @@ from gradcheck.checks.points.perturbation import scaled_problem
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Claim
 from gradcheck.language.claim_kind import ClaimKind
 
 
@@ -69,9 +70,8 @@ def is_unstable(context: Context, c: Comparison) -> bool:
     differ = _differing_elements(c)
     if differ is None or c.mask is None:
         return False
-    claim = next(claim for claim in context.case.formulas[c.tensor] if claim.text == c.formula)
     point = context.points.at(c.trial)
-    beyond = overflowed_elements(point.scope(c.step), claim.expr)
+    beyond = overflowed_elements(point.scope(c.step), _claim_of(context, c).expr)
     return beyond is not None and beyond.shape == c.mask.shape and bool(beyond[c.mask].all())
 
 
@@ -95,12 +95,13 @@ def _is_defined(c: Comparison) -> bool:
 
 def _is_defined_nearby(context: Context, own: Comparison) -> bool:
     """Return whether a formula has numbers within a thousandth of the case's."""
-    claim = next(claim for claim in context.case.formulas[own.tensor] if claim.text == own.formula)
     problem = scaled_problem(context.points.own.problem, 1, 1 - _NEARBY, 1 + _NEARBY)
-    near = check_formula(
-        StepClaims(Point(problem, context.engines), own.step, context.options.tolerance), own.tensor, claim
-    )
-    return _is_defined(near)
+    near = StepClaims(Point(problem, context.engines), own.step, context.options.tolerance)
+    return _is_defined(check_formula(near, own.tensor, _claim_of(context, own)))
+
+
+def _claim_of(context: Context, c: Comparison) -> Claim:
+    return next(claim for claim in context.case.formulas[c.tensor] if claim.text == c.formula)
 
 
 def _pass_with_note(context: Context, key: _Key, listed: Sequence[Comparison]) -> None:

@@ -68,7 +68,7 @@ def example(file: str, name: str) -> str:
 
 def engine_case(name: str, command: str) -> str:
     """Return the text of a case for a Tensor class, and what checks it."""
-    return _OF_ENGINE.format(name=plain(name), command=plain(command))
+    return _OF_ENGINE.format(name=yaml_scalar(plain(name)), command=plain(command))
 
 
 def formula_case(derived: Explanation, name: str, command: str) -> str:
@@ -94,7 +94,7 @@ def _lines(case: Case, name: str, command: str) -> Iterator[str]:
     yield "inputs:"
     for tensor, value in case.inputs.items():
         assert value.expr is not None
-        yield f"  {tensor}: {yaml_scalar(to_text(value.expr))}"
+        yield f"  {yaml_scalar(tensor)}: {yaml_scalar(to_text(value.expr))}"
     yield "graph:"
     for entry, claim in case.graph.items():
         yield f"  {entry}: {yaml_scalar(claim.text)}"

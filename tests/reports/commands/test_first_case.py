@@ -36,6 +36,6 @@ def test_code_is_named_beside_what_it_computes() -> None:
 
 
 def test_a_case_for_a_class_states_numbers() -> None:
-    (case,), errors = load_text(engine_case("c", "gradcheck run"), "c.yaml")
+    (case,), errors = load_text(engine_case("true", "gradcheck run"), "c.yaml")
     assert not errors
-    assert case.graph.keys() == {"y", "z"}
+    assert (case.name, case.graph.keys()) == ("true", {"y", "z"})

@@ -49,8 +49,8 @@ class DerivedFormulas:
             for name, step in explanation.let.items():
                 shared[name] = substitute(step, shared)
             for one in explanation.formulas:
-                expr = self._with_names(substitute(one.expr, shared))
+                expr = substitute(one.expr, shared)
                 if one.holds_accumulated and sum(1 for _ in islice(expr.walk(), MAX_PARTS + 1)) <= MAX_PARTS:
                     shares = not explanation.let.keys().isdisjoint(free_names(one.expr))
-                    found.setdefault(one.tensor, []).append((expr, shares))
+                    found.setdefault(one.tensor, []).append((self._with_names(expr), shares))
         return found

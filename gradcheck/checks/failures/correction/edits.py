@@ -5,6 +5,7 @@ An edit is small and may make no sense: the search evaluates and verifies it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import combinations, islice
 
@@ -267,9 +268,9 @@ def change_slice(at: EditPosition) -> Iterator[int]:
 
 def change_tensor_throughout(at: EditPosition) -> Iterator[int]:
     """Replace a tensor by another of its shape wherever it occurs."""
-    parts = [part for _, part, _ in at.pool.positions(at.part)] if at.parent is None else []
-    for part in dict.fromkeys(part for part in parts if parts.count(part) > 1):
-        array = at.pool.array(part)
+    uses = Counter(part for _, part, _ in at.pool.positions(at.part) if at.parent is None)
+    for part, count in uses.items():
+        array = at.pool.array(part) if count > 1 else None
         if array is not None and isinstance(at.pool.exprs[part], (Name, Gradient)):
             for other in at.operands.of_shape(array.shape, part):
                 yield at.pool.replace_everywhere(at.part, {part: other})
