@@ -21,6 +21,8 @@ from gradcheck.language.problem import Problem
 
 #: The most pairs of sides, and comparisons; claims' own come first.
 _MOST, _SITES = 24, 12
+#: The fewest different numbers that show a line.
+_FEWEST = 3
 Margins = Mapping[BranchSite, Margin]
 
 
@@ -88,15 +90,19 @@ def _missing_pairs(seen: Sequence[Margins], one: BranchSite, other: BranchSite) 
 
 
 def _linear_relation(left: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> tuple[int, float] | None:
-    """Return sign and shift of one margin as another, None if there are none."""
+    """Return the sign of the slope, and the shift, of one margin by another.
+
+    None if the margins lie on no line, on a flat one, or are too few: two numbers always lie on one."""
     if any(a.shape != b.shape for a, b in zip(left, right, strict=True)):
         return None
     a, b = (np.concatenate([np.ravel(one) for one in listed]) for listed in (left, right))
-    for sign in (1, -1):
-        rest = b - sign * a
-        if rest.size and np.ptp(rest) <= 1e-9 * max(1.0, float(np.abs(a).max())):
-            return sign, float(rest[0])
-    return None
+    if np.unique(a).size < _FEWEST or not np.isfinite([a, b]).all():
+        return None
+    first, last = int(np.argmin(a)), int(np.argmax(a))
+    slope = (b[last] - b[first]) / (a[last] - a[first])
+    rest = b - slope * a
+    is_line = slope != 0 and np.ptp(rest) <= 1e-9 * max(1.0, float(np.abs(b).max()))
+    return (int(np.sign(slope)), float(rest[0])) if is_line else None
 
 
 def _is_compatible(pair: tuple[Goal, Goal], sign: int, shift: float) -> bool:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gradcheck.checks.branches.branch_pairs import unvisited_pairs
+from gradcheck.checks.branches.branch_search import BranchSearch
 from gradcheck.checks.branches.margin_recording import branching_owners
+from gradcheck.checks.branches.search_targets import Goal
+from gradcheck.language.problem import Problem
 from tests.checks.build import context_of
 
 CASE = """
@@ -46,3 +51,21 @@ def test_where_one_number_rounds_to_another_than_is_asked_for() -> None:
 
 def test_what_does_not_go_together_is_not_looked_for() -> None:
     assert all(x <= 6 or x > 0 for x, _ in found("w * grad(y) * where(x > 0, 1, where(x > 6, 2, 1))"))
+
+
+@pytest.mark.parametrize("test", ["2 * x > 12", "x / 3 > 2", "-5 * x < -30"])
+def test_sides_of_one_line_are_not_searched_where_they_exclude_each_other(
+    test: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[tuple[str, ...]] = []
+    find = BranchSearch.find
+
+    def watched(self: BranchSearch, *goals: Goal, half: int = 0) -> Problem | None:
+        searched.append(tuple(f"{site.op}{site.sign_of(side):+d}" for site, side in goals))
+        return find(self, *goals, half=half)
+
+    monkeypatch.setattr(BranchSearch, "find", watched)
+    found(f"w * grad(y) * where(x > 0, 1, where({test}, 2, 1))")
+    beyond = "lt-1" if "<" in test else "gt+1"
+    assert ("gt-1", beyond) not in searched
+    assert searched  # between the two thresholds both are possible
