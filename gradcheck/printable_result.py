@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 #: The modules of `html_of(thing)` and of `text_of(thing)`.
 HTML_MODULE, TEXT_MODULE = "gradcheck.reports.notebook", "gradcheck.reports.printed"
@@ -15,6 +16,14 @@ class PrintableResult:
 
     def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        """Return the last line of the report, for a prompt or an assertion."""
+        return f"<{type(self).__name__}: {self.text().splitlines()[-1]}>"
+
+    def _repr_pretty_(self, printer: Any, is_within_itself: bool) -> None:
+        """Show the report at the prompt of IPython."""
+        printer.text(self.text())
 
     def _repr_html_(self) -> str:
         return self.html()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,8 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from IPython.core.formatters import PlainTextFormatter
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
-import gradcheck
 from gradcheck.checks.conformance.engine_conformance import Conformance
 from gradcheck.checks.conformance.properties import PropertyFinding
 from gradcheck.checks.derivation import explain
@@ -28,25 +31,28 @@ from tests.reports.formats.test_html import ATTRIBUTES, EVIL, TAGS, Reader
 CELL = "name: a\ninputs: {x: [1.0, 2]}\ngraph: {y: x * x, s: y.sum()}\nformulas: {x: 3 * x}\n"
 
 
-class Shell:
-    """What of IPython's shell is asked for."""
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InteractiveShell]:
+    """IPython itself, with the extension loaded in cell 1."""
+    settings = Config()
+    settings.HistoryManager.enabled = False
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # IPython puts a module of its own there
+        shell = InteractiveShell(config=settings, ipython_dir=str(tmp_path_factory.mktemp("ipython")))
+        answer(shell, "%load_ext gradcheck")
+        yield shell
 
-    execution_count = 7
 
-    def __init__(self) -> None:
-        self.user_ns: dict[str, Any] = {}
-        self.magic: Callable[[str, str], RunResult]
-
-    def register_magic_function(self, function: Any, magic_kind: str, magic_name: str) -> None:
-        assert (magic_kind, magic_name) == ("cell", "gradcheck")
-        self.magic = function
+def answer(shell: InteractiveShell, cell: str) -> Any:
+    return shell.run_cell(cell, store_history=True).result
 
 
 @pytest.fixture(scope="module")
-def cell() -> RunResult:
-    shell = Shell()
-    gradcheck.load_ipython_extension(shell)
-    return shell.magic("--reference core --engine core --seed 3", CELL)
+def cell(shell: InteractiveShell) -> RunResult:
+    shell.execution_count = 7
+    found = answer(shell, f"%%gradcheck --reference core --engine core --seed 3\n{CELL}")
+    assert isinstance(found, RunResult)
+    return found
 
 
 def test_a_cell_is_a_case(cell: RunResult) -> None:
@@ -65,13 +71,45 @@ def test_a_cell_is_called_a_cell(cell: RunResult) -> None:
     assert "4 | formulas: {x: 3 * x}" in render(cell, "full")
 
 
-def test_what_is_wrong_in_a_cell_is_told(cell: RunResult) -> None:
-    shell = Shell()
-    shell.execution_count = 8
-    gradcheck.load_ipython_extension(shell)
-    found = shell.magic("--reference core --engine core", "inputs: {x: [1.0]}\ngraph: {y: foo(x)}\n")
+def test_what_is_wrong_in_a_cell_is_told(shell: InteractiveShell) -> None:
+    found = answer(shell, "%%gradcheck --reference core --engine core\ninputs: {x: [1.0]}\ngraph: {y: foo(x)}\n")
     assert [case.status for case in found.cases] == ["invalid"]
     assert "graph: {y: <mark>foo" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("%gradcheck", "there is no case; begin the cell with %%gradcheck"),
+        ("%%gradcheck --sed 3\nname: a", "unrecognized arguments: --sed 3; there are --engine"),
+        ("%%gradcheck 'a\nname: a", "No closing quotation"),
+        ("%%gradcheck --engine nope\n" + CELL, "there is no engine 'nope'"),
+        ("%%gradcheck --dtype float31\n" + CELL, "a case cannot run in the dtype 'float31'"),
+    ],
+)
+def test_slips_in_a_cell_show_a_line(
+    typed: str, told: str, shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert answer(shell, typed) is None
+    output = capsys.readouterr()
+    assert told in output.err
+    assert "Traceback" not in output.err + output.out
+
+
+@pytest.mark.parametrize("typed", ["%gradcheck --help", f"%%gradcheck -h\n{CELL}"])
+def test_a_cell_can_ask_for_help(typed: str, shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(shell, typed) is None
+    assert "--engine" in capsys.readouterr().out
+
+
+def test_a_prompt_shows_a_report_and_not_all_fields(cell: RunResult) -> None:
+    shown = PlainTextFormatter()(cell)
+    assert shown == cell.text()
+    assert "the formula of x is wrong" in shown
+    assert re.fullmatch(r"<RunResult: 1 failed in .*s>", repr(cell))
+    assert re.fullmatch(r"<CaseResult: 1 failed in .*s>", repr(cell.cases[0]))
+    error = CheckFailed("FAIL  a\n1 failed\n", cell)
+    assert PlainTextFormatter()(error) == "FAIL  a\n1 failed\n"
 
 
 def test_a_run_shows_itself(cell: RunResult) -> None:
@@ -91,6 +129,7 @@ def test_an_engine_may_be_a_name_of_the_notebook() -> None:
         def pull_back(self, applications: Any, cotangents: Any, dtype: Any) -> Any: ...
 
     found = parse_choices("--engine Mine --engine core --dtype float32", {"Mine": Engine()})
+    assert found is not None
     assert [getattr(one, "name", one) for one in found["engines"]] == ["mine", "core"]
     assert found["dtype"] == "float32"
     with pytest.raises(UsageError, match="--engine"):
@@ -146,15 +185,20 @@ def test_what_has_no_picture() -> None:
 def test_a_failed_test_ends_a_cell_with_its_picture(cell: RunResult, monkeypatch: pytest.MonkeyPatch) -> None:
     """IPython asks an exception for the lines that it shows; in a terminal there are no pictures."""
     shown: list[Any] = []
-    shells = iter((SimpleNamespace(kernel=1), SimpleNamespace()))
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: next(shells)))
+    shell = SimpleNamespace(kernel=1, execution_count=4)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=shown.append))
 
     error = CheckFailed("FAIL  a\n  b\n1 failed\n", cell)
-    assert error._render_traceback_() == ["CheckFailed: ", "1 failed"]
-    assert shown == [error]
+    for _ in range(2):  # for the cell, and for its history
+        assert error._render_traceback_() == ["CheckFailed: ", "1 failed"]
+        assert shown == [error]
+    shell.execution_count = 5
+    error._render_traceback_()
+    assert shown == [error, error]
+    del shell.kernel
     assert error._render_traceback_() == ["CheckFailed: ", "FAIL  a", "  b", "1 failed"]
-    assert shown == [error]
+    assert shown == [error, error]
 
 
 def test_a_failed_test_shows_its_report(tmp_path: Path) -> None:

@@ -260,7 +260,7 @@ class Reproduction:
     complete: bool = True  # whether the search ended before its budget
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CaseResult(PrintableResult):
     """The verdict on a case, or on a file without cases."""
 
@@ -285,7 +285,7 @@ class CaseResult(PrintableResult):
     drift: tuple[Fact, ...] = ()  # claims that agree less than in the baseline
     conventions: tuple[tuple[str, tuple[Fact, ...]], ...] = ()  # conventions, by engine
     cached: bool = False  # whether it comes from the cache
-    case: Case | None = field(default=None, repr=False, compare=False)  # as it was run, if it could be read
+    case: Case | None = field(default=None, compare=False)  # as it was run, if it could be read
     stage_seconds: Mapping[str, float] = field(default_factory=dict, compare=False)  # "explanation" is of failures
 
     @property
@@ -300,7 +300,7 @@ class CaseResult(PrintableResult):
         return tuple(dict.fromkeys(str(verdict["reference"]) for verdict in wrong if verdict))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RunResult(PrintableResult):
     """The results of a run, in the order of files and cases."""
 

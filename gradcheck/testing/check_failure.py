@@ -22,16 +22,23 @@ class CheckFailed(AssertionError):
     def __init__(self, report: str, result: Any) -> None:
         super().__init__(report)
         self.result = result
+        self._shown_in: int | None = None  # the number of the cell below which it stands
 
     def _repr_html_(self) -> str:
         found: str = self.result._repr_html_()
         return found
 
+    def _repr_pretty_(self, printer: Any, is_within_itself: bool) -> None:
+        printer.text(str(self))
+
     def _render_traceback_(self) -> list[str]:
         """Return IPython's lines: the call, and in a terminal the report."""
         called = next((frame.line for frame in frames_of(self)[1:] if frame.line), "")
         lines = str(self).rstrip().splitlines()
-        if not hasattr(sys.modules["IPython"].get_ipython(), "kernel"):
+        shell = sys.modules["IPython"].get_ipython()
+        if not hasattr(shell, "kernel"):
             return [f"{type(self).__name__}: {called}", *lines]
-        import_module("IPython.display").display(self)
+        if self._shown_in != shell.execution_count:  # IPython asks once more, for its history
+            self._shown_in = shell.execution_count
+            import_module("IPython.display").display(self)
         return [f"{type(self).__name__}: {called}", *lines[-1:]]
