@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.mutation import BY_DIFFERENCES, BY_FAMILY, OF_TRAITS, QUICK, TESTS, Outcome, drawn, equivalents
+from benchmarks.mutation import BY_DIFFERENCES, BY_FAMILY, OF_TRAITS, PLAIN, QUICK, TESTS, Outcome, drawn, equivalents
 from benchmarks.mutation.changes import ROOT, changes
 from benchmarks.mutation.trying import cases_through
 
@@ -96,6 +96,10 @@ def test_the_tests_that_are_asked_are_there() -> None:
         path, _, name = test.partition("::")
         assert (ROOT / path).exists(), test
         assert not name or f"def {name}(" in (ROOT / path).read_text(), test
+
+
+def test_the_change_that_tests_must_notice_is_there() -> None:
+    assert [change.title for change in changes()].count(PLAIN) == 1
 
 
 def test_each_change_is_one_and_no_other(file: Path) -> None:
