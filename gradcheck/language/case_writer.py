@@ -31,17 +31,19 @@ from gradcheck.language.loader.yaml_text import resolve
 #: A whole number as Python writes a float.
 _WHOLE = re.compile(r"(?<![\w.])(-?\d+)\.0(?![\w.])")
 #: Plain scalars that every YAML reader takes for text, inside brackets too.
-_PLAIN = re.compile(r"[A-Za-z0-9_(.][A-Za-z0-9_ .()+*/@^<>=!|&~;$%'-]*")
+_PLAIN = re.compile(r"-?[A-Za-z0-9_(.][A-Za-z0-9_ .()+*/@^<>=!|&~;$%'-]*")
 #: Plain scalars outside of brackets, where brackets and commas are text.
-_PLAIN_LINE = re.compile(r"[A-Za-z0-9_(.][A-Za-z0-9_ .()+*/@^<>=!|&~;$%'\[\],?\"-]*")
+_PLAIN_LINE = re.compile(r"-?[A-Za-z0-9_(.](?:[A-Za-z0-9_ .()+*/@^<>=!|&~;$%'\[\],?\"-]|:(?=[A-Za-z_]))*")
 
 
-def write(case: Case) -> str:
-    """Return the case as YAML; places, comments and spellings are lost."""
-    return "".join(f"{line}\n" for line in _lines(case))
+def write(case: Case, remarks: Mapping[str, str] | None = None) -> str:
+    """Return the case as YAML; places, comments and spellings are lost.
+
+    The `remarks` are comments behind formulas, by tensor."""
+    return "".join(f"{line}\n" for line in _lines(case, remarks or {}))
 
 
-def _lines(case: Case) -> Iterator[str]:
+def _lines(case: Case, remarks: Mapping[str, str]) -> Iterator[str]:
     yield from _plain_keys(case)
     yield from _section("dims", {name: str(size) for name, size in case.dims.items()})
     for section in _leaves(case):
@@ -49,9 +51,7 @@ def _lines(case: Case) -> Iterator[str]:
     yield from _section("graph", _texts(case.graph))
     yield from _passes(case)
     yield from _claims(case.values, case.expected)
-    yield from _section("let", _texts(case.let))
-    for section in ("formulas", "wrong_formulas"):
-        yield from _derivations(section, getattr(case, section))
+    yield from formula_lines(case, remarks)
     for section in DERIVATIVE_SECTIONS:
         yield from _derivatives(section, getattr(case, section))
     yield from _checks(case.checks)
@@ -70,31 +70,31 @@ def _plain_keys(case: Case) -> Iterator[str]:
         if isinstance(value, ExpectedFailure):
             yield f"{key.name}: {_xfail(value)}"
         elif isinstance(value, (str, int)):
-            yield f"{key.name}: {_text(value) if isinstance(value, str) else value}"
+            yield f"{key.name}: {scalar(value) if isinstance(value, str) else value}"
         elif isinstance(value, tuple) and all(isinstance(word, str) for word in value):
             yield f"{key.name}: {_words(value)}"
 
 
 def _xfail(said: ExpectedFailure) -> str:
     if not said.only and not said.until:
-        return _text(said.reason)
+        return scalar(said.reason)
     only = f", only: {_words(said.only)}" if said.only else ""
     until = f", until: {said.until}" if said.until else ""
-    return f"{{reason: {_text(said.reason, flow=True)}{only}{until}}}"
+    return f"{{reason: {scalar(said.reason, flow=True)}{only}{until}}}"
 
 
 def _section(title: str, entries: Mapping[str, str]) -> Iterator[str]:
     if entries:
         yield f"{title}:"
-        yield from (f"  {_text(name)}: {text}" for name, text in entries.items())
+        yield from (f"  {scalar(name)}: {text}" for name, text in entries.items())
 
 
 def _texts(claims: Mapping[str, Claim]) -> dict[str, str]:
-    return {name: _text(claim.text) for name, claim in claims.items()}
+    return {name: scalar(claim.text) for name, claim in claims.items()}
 
 
 def _words(words: tuple[str, ...]) -> str:
-    return f"[{', '.join(_text(word, flow=True) for word in words)}]"
+    return f"[{', '.join(scalar(word, flow=True) for word in words)}]"
 
 
 def _leaves(case: Case) -> list[str]:
@@ -123,7 +123,7 @@ def _passes(case: Case) -> Iterator[str]:
 
 def _roots(roots: Mapping[str, Value | None]) -> str:
     if len(roots) == 1 and None in roots.values():
-        return _text(next(iter(roots)))
+        return scalar(next(iter(roots)))
     return _mapping({name: _value(value, flow=True) if value else "null" for name, value in roots.items()})
 
 
@@ -150,25 +150,39 @@ def _claims(values: Mapping[str, Value], expected: Mapping[str, Value | None]) -
 def _checks(checks: tuple[Claim, ...]) -> Iterator[str]:
     if checks:
         yield "checks:"
-        yield from (f"  - {_text(claim.text)}" for claim in checks)
+        yield from (f"  - {scalar(claim.text)}" for claim in checks)
 
 
-def _derivations(section: str, claims: Mapping[str, tuple[Claim, ...]]) -> Iterator[str]:
+def formula_lines(case: Case, remarks: Mapping[str, str]) -> Iterator[str]:
+    """Yield the sections of formulas and their steps."""
+    yield from _section("let", _texts(case.let))
+    yield from _derivations("formulas", case.formulas, remarks)
+    yield from _derivations("wrong_formulas", case.wrong_formulas, {})
+
+
+def _derivations(section: str, claims: Mapping[str, tuple[Claim, ...]], remarks: Mapping[str, str]) -> Iterator[str]:
     if claims:
         yield f"{section}:"
     for name, listed in claims.items():
-        if len(listed) == 1:
-            yield f"  {_text(name)}: {_text(listed[0].text)}"
-        else:
-            yield f"  {_text(name)}:"
-            yield from (f"    - {_text(claim.text)}" for claim in listed)
+        first, *others = _listed(name, [scalar(claim.text) for claim in listed])
+        yield first + (f"  # {remarks[name]}" if name in remarks else "")
+        yield from others
+
+
+def _listed(name: str, texts: list[str]) -> Iterator[str]:
+    """Yield an entry of one text, or of a list."""
+    if len(texts) == 1:
+        yield f"  {scalar(name)}: {texts[0]}"
+    else:
+        yield f"  {scalar(name)}:"
+        yield from (f"    - {text}" for text in texts)
 
 
 def _derivatives(section: str, claims: DerivativeClaims) -> Iterator[str]:
     if claims:
         yield f"{section}:"
     for name, by in claims.items():
-        first, *lines = _derivations(_text(name), by)
+        first, *lines = _derivations(scalar(name), by, {})
         yield f"  {first}"
         yield from (f"  {line}" for line in lines)
 
@@ -190,17 +204,16 @@ def _implementations(case: Case) -> Iterator[str]:
     if case.implementations:
         yield "implementations:"
     for entry in dict.fromkeys(one.entry for one in case.implementations):
-        yield f"  {_text(entry)}:"
-        yield from (f"    - {_implementation(one)}" for one in case.implementations if one.entry == entry)
+        yield from _listed(entry, [_implementation(one) for one in case.implementations if one.entry == entry])
 
 
 def _implementation(one: Implementation) -> str:
     """Return the reference alone if nothing else is stated."""
-    entries = {"call": _text(one.call, flow=True)}
+    entries = {"call": scalar(one.call, flow=True)}
     if one.backward:
-        entries = {"forward": entries["call"], "backward": _text(one.backward, flow=True)}
+        entries = {"forward": entries["call"], "backward": scalar(one.backward, flow=True)}
     if one.arguments is not None:
-        entries["arguments"] = f"[{', '.join(_text(claim.text, flow=True) for claim in one.arguments)}]"
+        entries["arguments"] = f"[{', '.join(scalar(claim.text, flow=True) for claim in one.arguments)}]"
     if one.dtypes:
         entries["dtypes"] = f"[{', '.join(one.dtypes)}]"
     if one.tolerance is not None:
@@ -210,7 +223,7 @@ def _implementation(one: Implementation) -> str:
     if one.autocast:
         entries["autocast"] = one.autocast
     if list(entries) == ["call"]:
-        return _text(one.call)
+        return scalar(one.call)
     return f"{{{', '.join(f'{key}: {text}' for key, text in entries.items())}}}"
 
 
@@ -235,7 +248,7 @@ def _value(value: Value, *, flow: bool = False) -> str:
     """Return a number, a list, text, or `{values, shape, dtype}`."""
     if value.expr is not None:
         parts = _parts(value.expr, value.dtype)
-        return _mapping(parts) if parts else _text(to_text(value.expr), flow=flow)
+        return _mapping(parts) if parts else scalar(to_text(value.expr), flow=flow)
     array = np.asarray(value.array)
     written = _list(array)
     unreadable = array.ndim > 1 and 0 in array.shape[:-1]
@@ -256,7 +269,7 @@ def _parts(expr: Expr, dtype: str) -> dict[str, str]:
     if dtype and isinstance(expr, Call) and expr.op == "reshape" and not expr.kwargs:
         inner, shape = expr.args[0], {"shape": to_text(expr.args[1])}
     if dtype and isinstance(inner, Call) and inner.op == "to" and inner.args[1:] == (Dtype(dtype),):
-        return {"values": _text(to_text(inner.args[0]), flow=True), **shape, "dtype": dtype}
+        return {"values": scalar(to_text(inner.args[0]), flow=True), **shape, "dtype": dtype}
     return {}
 
 
@@ -281,14 +294,14 @@ def _number(value: complex | bool) -> str:
 
 
 def _shape(shape: tuple[str | int, ...] | Expr) -> str:
-    return f"[{', '.join(map(str, shape))}]" if isinstance(shape, tuple) else _text(to_text(shape))
+    return f"[{', '.join(map(str, shape))}]" if isinstance(shape, tuple) else scalar(to_text(shape))
 
 
 def _mapping(entries: Mapping[str, str]) -> str:
-    return f"{{{', '.join(f'{_text(name, flow=True)}: {text}' for name, text in entries.items())}}}"
+    return f"{{{', '.join(f'{scalar(name, flow=True)}: {text}' for name, text in entries.items())}}}"
 
 
-def _text(text: str, *, flow: bool = False) -> str:
+def scalar(text: str, *, flow: bool = False) -> str:
     """Return a scalar that is read as this text, plain or in double quotes."""
     pattern = _PLAIN if flow else _PLAIN_LINE
     if pattern.fullmatch(text) and text == text.strip() and not text.startswith("...") and _is_text(text):

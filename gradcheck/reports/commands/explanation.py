@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from gradcheck.checks.derivation import DerivedFormula, Explanation
 from gradcheck.checks.derivative_explanation import ExplainedDerivative
+from gradcheck.language.case import Case, Claim
+from gradcheck.language.case_writer import formula_lines, scalar
 from gradcheck.language.expr.latex import name_to_latex, to_latex
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.printer import to_text
@@ -20,9 +22,6 @@ from gradcheck.reports.safe_text import count, plain, truncate, wrap
 
 #: The elements at either end, and in total, and the characters of a tensor's values.
 _EDGE, _THRESHOLD, _VALUES = 3, 16, 60
-#: Text that YAML reads without quotes.
-_BARE = re.compile(r"(?!.*(: | #|:$))(?:[A-Za-z_(]|-\S).*")
-_WORDS = frozenset({"true", "false", "null"})
 
 
 def render(explanation: Explanation, format: str, width: int = 80) -> str:
@@ -130,17 +129,21 @@ def _yaml(e: Explanation, width: int) -> Iterator[str]:
     if e.why_not:
         yield f"# no gradients: {plain(say(e.why_not))}"
         return
+    yield from formula_lines(*case_with_formulas(e))
+    yield from unusable_formulas(e)
+
+
+def case_with_formulas(e: Explanation) -> tuple[Case, dict[str, str]]:
+    """Return the case with its usable formulas, and where these hold."""
     kept = [formula for formula in e.formulas if not any(_remarks(formula))]
-    steps = _used_steps(e, [formula.expr for formula in kept])
-    if steps:
-        yield "let:"
-    for name in steps:
-        yield f"  {yaml_scalar(name)}: {yaml_scalar(to_text(e.let[name]))}"
-    if kept:
-        yield "formulas:"
-    for formula in kept:
-        where = "".join(f"  # {text}" for text in _condition_lines(formula))
-        yield f"  {yaml_scalar(formula.tensor)}: {yaml_scalar(to_text(formula.expr))}{where}"
+    formulas = {formula.tensor: (Claim.of(formula.expr),) for formula in kept}
+    let = {name: Claim.of(e.let[name]) for name in _used_steps(e, [formula.expr for formula in kept])}
+    remarks = {formula.tensor: text for formula in kept for text in _condition_lines(formula)}
+    return replace(e.case.without_claims(), let=let, formulas=formulas), remarks
+
+
+def unusable_formulas(e: Explanation) -> Iterator[str]:
+    """Yield comments on formulas that no case can state."""
     for formula in e.formulas:
         for remark in _remarks(formula):
             yield f"# {plain(formula.tensor)}: {to_text(formula.expr)}  ({remark})"
@@ -154,21 +157,6 @@ def _used_steps(e: Explanation, exprs: list[Expr]) -> list[str]:
         if name in used:
             used.update(free_names(e.let[name]))
     return [name for name in e.let if name in used]
-
-
-def yaml_scalar(text: str) -> str:
-    """Return the text as YAML reads it back: bare, or in single quotes."""
-    if _BARE.fullmatch(text) and text.lower() not in _WORDS and not _is_number(text):
-        return text
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _latex(e: Explanation, width: int) -> Iterator[str]:
@@ -194,8 +182,8 @@ def render_derivative(e: ExplainedDerivative, format: str, width: int = 80) -> s
         mark = {"yaml": "# ", "latex": "% "}.get(format, "")
         lines += wrap(f"no formula of {e.term.name}: {plain(say(e.why_not))}", width, mark, f"{mark}  ")
     elif format == "yaml":
-        key, text = yaml_scalar(", ".join(by)), yaml_scalar(to_text(e.expr))
-        lines += [f"{e.term.kind}s:", f"  {yaml_scalar(of)}:", f"    {key}: {text}"]
+        key, text = scalar(", ".join(by)), scalar(to_text(e.expr))
+        lines += [f"{e.term.kind}s:", f"  {scalar(of)}:", f"    {key}: {text}"]
     elif format == "latex":
         lines += [r"\begin{align*}", f"  {to_latex(e.term)} &= {to_latex(e.expr)}", r"\end{align*}"]
     else:

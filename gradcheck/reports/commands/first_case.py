@@ -5,13 +5,14 @@ A case of a formula has the derived gradients; one of code has the code's expres
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import replace
 from shlex import quote
 
 from gradcheck.checks.derivation import Explanation
-from gradcheck.language.case import Case
-from gradcheck.language.expr.printer import to_text
-from gradcheck.reports.commands.explanation import render, yaml_scalar
+from gradcheck.language.case import Case, Generalize, Implementation
+from gradcheck.language.case_writer import scalar, write
+from gradcheck.reports.commands.explanation import case_with_formulas, unusable_formulas
 from gradcheck.reports.safe_text import plain
 
 _FIRST_CASE = """\
@@ -63,41 +64,28 @@ expected:                         # numbers that are known beforehand
 
 def example(file: str, name: str) -> str:
     """Return the text of an example, for a file of this name."""
-    return _FIRST_CASE.format(file=quote(plain(file)), name=yaml_scalar(plain(name)))
+    return _FIRST_CASE.format(file=quote(plain(file)), name=scalar(plain(name)))
 
 
 def engine_case(name: str, command: str) -> str:
     """Return the text of a case for a Tensor class, and what checks it."""
-    return _OF_ENGINE.format(name=yaml_scalar(plain(name)), command=plain(command))
+    return _OF_ENGINE.format(name=scalar(plain(name)), command=plain(command))
 
 
 def formula_case(derived: Explanation, name: str, command: str) -> str:
     """Return the text of a case with the derived gradients of its formula."""
-    lines = ["# The gradients are gradcheck's own: write yours in their place.", *_lines(derived.case, name, command)]
-    return "\n".join([*lines, *render(derived, "yaml").splitlines()[1:]]) + "\n"
+    case, remarks = case_with_formulas(derived)
+    lines = ["# The gradients are gradcheck's own: write yours in their place.", *unusable_formulas(derived)]
+    return _text(lines, case, name, command, remarks)
 
 
 def code_case(case: Case, name: str, command: str, implementation: str) -> str:
     """Return the text of a case that holds code to its expression."""
     (entry,) = case.graph
-    lines = ["# The entry of graph is what the code must compute, its gradients included."]
-    lines += [*_lines(case, name, command), "implementations:", f"  {entry}: {yaml_scalar(implementation)}"]
-    return "\n".join(lines) + "\n"
+    case = replace(case, implementations=(Implementation(entry, implementation),))
+    return _text(["# The entry of graph is what the code must compute, its gradients included."], case, name, command)
 
 
-def _lines(case: Case, name: str, command: str) -> Iterator[str]:
-    """Yield the lines of a case without claims."""
-    yield f"#   {plain(command)}"
-    yield f"name: {yaml_scalar(plain(name))}"
-    if case.dims:
-        yield f"dims: {{{', '.join(f'{word}: {size}' for word, size in case.dims.items())}}}"
-    yield "inputs:"
-    for tensor, value in case.inputs.items():
-        assert value.expr is not None
-        yield f"  {yaml_scalar(tensor)}: {yaml_scalar(to_text(value.expr))}"
-    yield "graph:"
-    for entry, claim in case.graph.items():
-        yield f"  {entry}: {yaml_scalar(claim.text)}"
-    for root, incoming in case.steps[-1].roots.items():
-        if incoming is not None and incoming.expr is not None:
-            yield f"backward: {{{root}: {yaml_scalar(to_text(incoming.expr))}}}"
+def _text(comments: list[str], case: Case, name: str, command: str, remarks: Mapping[str, str] | None = None) -> str:
+    case = replace(case, name=plain(name), generalize=Generalize())
+    return "\n".join([*comments, f"#   {plain(command)}", write(case, remarks)])
