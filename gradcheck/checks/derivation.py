@@ -24,7 +24,13 @@ from gradcheck.engines.core import Core
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case
-from gradcheck.language.expr.common_subexpressions import Derivation, InternPool, extract_steps, tree_sizes
+from gradcheck.language.expr.common_subexpressions import (
+    Derivation,
+    InternPool,
+    extract_steps,
+    tree_sizes,
+    without_steps,
+)
 from gradcheck.language.expr.nodes import Expr, Gradient
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
@@ -40,6 +46,8 @@ from gradcheck.printable_result import PrintableResult
 MAX_EXPANDED_ENTRIES = 32
 #: The longest formula text that is parsed again; a case file allows less.
 MAX_LENGTH = 1_000_000
+#: The most nodes of a formula with its steps written out.
+_MOST_WRITTEN = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +77,11 @@ class Explanation(PrintableResult):
     why_not: Fact | None = None  # the reason if there are none
     proved_at: Mapping[str, int] = field(default_factory=dict)  # sizes of proofs, if not the case's own
     incoming: tuple[str, ...] = ()  # roots whose gradient is the incoming one
+
+    def without_steps(self, most: int = _MOST_WRITTEN) -> dict[str, Expr]:
+        """Return the formulas that hold in the end, with steps written out."""
+        lasting = {one.tensor: one.expr for one in self.formulas if one.holds_accumulated}
+        return without_steps(Derivation(dict(self.let), lasting), most)
 
 
 class _NotDerived(Exception):

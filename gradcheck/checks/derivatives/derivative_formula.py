@@ -59,15 +59,10 @@ def derived_formula(case: Case, term: Derivative, seed: int | None) -> Expr:
 def _gradient(case: Case, tensor: str, seed: int | None) -> Expr:
     """Return a gradient as a closed formula. Raises Unsupported."""
     found = explain(case, seed, expand=True)
-    written = dict[str, Expr]()
-    for name, expr in found.let.items():
-        written[name] = substitute(expr, written)
-    for formula in found.formulas:
-        if formula.tensor == tensor:
-            return substitute(formula.expr, written)
-    if tensor in found.incoming:
-        return Gradient(tensor)
-    raise Unsupported(f"the gradient of {tensor} is not derived")
+    known = {name: Gradient(name) for name in found.incoming} | found.without_steps()
+    if tensor not in known:
+        raise Unsupported(f"the gradient of {tensor} is not derived")
+    return known[tensor]
 
 
 def _tidy(expr: Expr) -> Expr:

@@ -12,7 +12,7 @@ from itertools import count
 from typing import NamedTuple
 
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Name
-from gradcheck.language.expr.traverse import fold, with_children
+from gradcheck.language.expr.traverse import fold, substitute, with_children
 
 #: The least nodes of a part with a name; fewer suffice after `MANY_USES` uses.
 MIN_STEP_NODES, MANY_USES, MIN_MANY_USES_NODES = 8, 3, 3
@@ -75,6 +75,23 @@ def extract_steps(formulas: Mapping[str, Expr], taken: Collection[str] = (), lea
             expr = Name(name)
         written[id(part)] = expr
     return Derivation(let, {name: written[id(root)] for name, root in roots.items()})
+
+
+def without_steps(derivation: Derivation, most: int) -> dict[str, Expr]:
+    """Return the formulas of at most so many nodes with steps written out.
+
+    Steps that each use the one before twice make a formula of exponential length, which is never built."""
+    sizes: dict[str, int] = {}
+    written: dict[str, Expr] = {}
+
+    def size(expr: Expr) -> int:
+        return sum(sizes.get(node.name, 1) if isinstance(node, Name) else 1 for node in expr.walk())
+
+    for name, step in derivation.let.items():
+        sizes[name] = size(step)
+        if sizes[name] <= most:
+            written[name] = substitute(step, written)
+    return {name: substitute(expr, written) for name, expr in derivation.formulas.items() if size(expr) <= most}
 
 
 def _steps(pool: InternPool, roots: list[Expr], least: int) -> set[int]:

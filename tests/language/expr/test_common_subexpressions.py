@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.expr.common_subexpressions import extract_steps, tree_sizes
+from gradcheck.language.expr.common_subexpressions import Derivation, extract_steps, tree_sizes, without_steps
 from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
@@ -73,3 +73,9 @@ def test_doubling_sizes_are_counted_without_walking() -> None:
     for name, step in let.items():
         scope[name] = evaluate(step, scope)
     assert evaluate(formulas["x"], scope) == 1.0
+
+
+def test_steps_are_written_out_in_small_formulas_alone() -> None:
+    let = {"t0": parse("x * x"), **{f"t{i}": parse(f"t{i - 1} * t{i - 1}") for i in range(1, 200)}}
+    found = without_steps(Derivation(let, {"x": parse("t1 + x"), "y": parse("t199")}), 100)
+    assert texts(found) == {"x": "x * x * (x * x) + x"}

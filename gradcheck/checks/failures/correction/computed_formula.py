@@ -6,7 +6,7 @@ here it leads from the entry, or a derived gradient, to the code's wrong numbers
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -31,7 +31,7 @@ from gradcheck.checks.scope import Scope
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
-from gradcheck.language.expr.nodes import Expr, Name
+from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import differing_parts, substitute
 
@@ -43,9 +43,6 @@ _HALF_PRECISION_BUDGET = 2_500
 _MOST_ASKED = 24
 #: Fewer numbers would match too many formulas.
 _FEWEST = 6
-
-#: Steps that each use the one before twice make a formula of exponential length.
-_MOST_NODES = 20_000
 
 #: Points with the evidence of a tensor there.
 EvidenceAtPoints = Sequence[tuple[Point, Evidence]]
@@ -77,16 +74,8 @@ class ComputedFormulas:
         if real_of(dtypes.BY_NAME[case.dtype]).itemsize == 2:  # the same derivation, verified faster
             case = replace(case, dtype="float64")
         for expand in (False, True):
-            explanation = explain(case, SEED, expand=expand)
-            written: dict[str, Expr] = {}
-            sizes: dict[str, int] = {}
-            for name, step in explanation.let.items():
-                sizes[name] = _size(step, sizes)
-                if sizes[name] <= _MOST_NODES:
-                    written[name] = substitute(step, written)
-            for one in explanation.formulas:
-                if one.holds_accumulated and _size(one.expr, sizes) <= _MOST_NODES:
-                    found.setdefault(one.tensor, []).append(substitute(one.expr, written))
+            for tensor, formula in explain(case, SEED, expand=expand).without_steps().items():
+                found.setdefault(tensor, []).append(formula)
         entries = {name: claim.expr for name, claim in case.graph.items()}
         for tensor, formulas in found.items():  # a mistake in the entry's value may lie in its operands
             found[tensor] = list(dict.fromkeys([*formulas, *(substitute(one, entries) for one in formulas)]))
@@ -158,8 +147,3 @@ def _formula_fact(right: Expr, wrong: Expr) -> Fact:
     if len(smallest) == 1:
         ((right, wrong),) = smallest
     return fact("other_formula", wrong=to_text(wrong), right=to_text(right), formula=whole)
-
-
-def _size(expr: Expr, sizes: Mapping[str, int]) -> int:
-    """Return the number of nodes, once steps of these sizes are written out."""
-    return sum(sizes.get(node.name, 1) if isinstance(node, Name) else 1 for node in expr.walk())

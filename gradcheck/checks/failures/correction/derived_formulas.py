@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from itertools import islice
 
 from gradcheck.checks.derivation import explain
 from gradcheck.checks.failures.explanation_points import SEED
 from gradcheck.language.case import Case
 from gradcheck.language.expr.nodes import Expr, Literal, Name
-from gradcheck.language.expr.traverse import free_names, rewrite, substitute
+from gradcheck.language.expr.traverse import free_names, rewrite
 
 #: The most parts of a derived formula, with shared steps written out.
 MAX_PARTS = 120
@@ -45,12 +44,8 @@ class DerivedFormulas:
             return found
         for expand in (False, True):
             explanation = explain(self._case, SEED, expand=expand)
-            shared: dict[str, Expr] = {}
-            for name, step in explanation.let.items():
-                shared[name] = substitute(step, shared)
-            for one in explanation.formulas:
-                expr = substitute(one.expr, shared)
-                if one.holds_accumulated and sum(1 for _ in islice(expr.walk(), MAX_PARTS + 1)) <= MAX_PARTS:
-                    shares = not explanation.let.keys().isdisjoint(free_names(one.expr))
-                    found.setdefault(one.tensor, []).append((self._with_names(expr), shares))
+            exprs = {one.tensor: one.expr for one in explanation.formulas}
+            for tensor, expr in explanation.without_steps(MAX_PARTS).items():
+                shares = not explanation.let.keys().isdisjoint(free_names(exprs[tensor]))
+                found.setdefault(tensor, []).append((self._with_names(expr), shares))
         return found
