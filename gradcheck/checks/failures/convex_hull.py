@@ -12,6 +12,8 @@ from typing import Literal
 
 import numpy as np
 
+from gradcheck.autograd.ops.common.scipy_functions import scipy_module
+
 #: The most rounds of sampling.
 MAX_ROUNDS = 48
 #: In more dimensions, vectors further out may merely not have been found.
@@ -20,8 +22,8 @@ MAX_DIMENSIONS = 64
 MAX_VECTORS = 128
 #: So many rounds without progress show that a direction separates.
 _SLOW = 2
-#: Gaps below this part of a direction's length, or below this length, are rounding.
-_NO_GAP, _ROUNDING = 1e-9, 1e-15
+#: Vectors with a smaller weight are dropped.
+_NO_WEIGHT = 1e-9
 
 HullSide = Literal["inside", "outside", "unknown"]
 
@@ -34,52 +36,10 @@ def nearest_weights(vectors: np.ndarray, point: np.ndarray) -> np.ndarray:
     offsets = (vectors - point).T
     if offsets.shape[0] > offsets.shape[1]:  # the triangular factor has the same lengths and angles
         offsets = np.linalg.qr(offsets, mode="r")
-    matrix = np.vstack([offsets, np.ones(offsets.shape[1])])
-    found = _nonnegative_least_squares(matrix, np.append(np.zeros(offsets.shape[0]), 1.0))
+    matrix, right = np.vstack([offsets, np.ones(offsets.shape[1])]), np.append(np.zeros(offsets.shape[0]), 1.0)
+    found = scipy_module("optimize").nnls(matrix, right)[0] if np.isfinite(matrix).all() else np.zeros(len(vectors))
     total = found.sum()
-    return found / total if total > 0 else np.full(len(vectors), 1 / len(vectors))
-
-
-def _nonnegative_least_squares(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve nonnegative least squares (Lawson and Hanson 1974, chapter 23)."""
-    size = matrix.shape[1]
-    found, chosen = np.zeros(size), np.zeros(size, dtype=bool)
-    for _ in range(3 * size):
-        rest = right - matrix @ found
-        slope = matrix.T @ rest
-        slope[chosen] = -np.inf
-        best = int(np.argmax(slope))
-        no_gap = max(_NO_GAP * float(np.linalg.norm(rest)), _ROUNDING)
-        if not slope[best] > no_gap * np.linalg.norm(matrix[:, best]):
-            break
-        chosen[best] = True
-        found = _within(matrix, right, found, chosen)
-    return found
-
-
-def _within(matrix: np.ndarray, right: np.ndarray, found: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Solve for the `chosen` unknowns, dropping those that become negative."""
-    while chosen.any():
-        aim = np.zeros_like(found)
-        aim[chosen] = _least_squares(matrix[:, chosen], right)
-        below = chosen & (aim <= 0)
-        if not below.any():
-            return aim
-        part = np.min(found[below] / np.maximum(found[below] - aim[below], np.finfo(float).tiny))
-        found = found + part * (aim - found)
-        chosen &= found > 1e-15
-        found = np.where(chosen, found, 0.0)
-        chosen &= ~(below & (found <= 1e-15))
-    return found
-
-
-def _least_squares(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve by QR, ten times as fast as SVD, which dependent columns need."""
-    factor, triangle = np.linalg.qr(matrix)
-    diagonal = np.abs(np.diag(triangle))
-    if len(triangle) == matrix.shape[1] and diagonal.min() > 1e-10 * diagonal.max():
-        return np.asarray(np.linalg.solve(triangle, factor.T @ right))
-    return np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0])
+    return np.asarray(found / total if total > 0 else np.full(len(vectors), 1 / len(vectors)))
 
 
 def locate_in_hull(
@@ -130,7 +90,7 @@ def _locate_by_nearest(
         slow = slow + 1 if all(gain <= length**2 / 2 for gain, _ in further) else 0
         if not found or slow == _SLOW:  # no vector comes half as far as the point
             return "outside" if point.size <= MAX_DIMENSIONS else "unknown"
-        vectors = [one for one, share in zip(vectors, shares, strict=True) if share > _NO_GAP] + found
+        vectors = [one for one, share in zip(vectors, shares, strict=True) if share > _NO_WEIGHT] + found
     return "unknown"
 
 

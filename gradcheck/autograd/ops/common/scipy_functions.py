@@ -11,7 +11,7 @@ import numpy as np
 
 @cache
 def scipy_module(name: str) -> Any:
-    """Return `scipy.special` or `scipy.linalg`."""
+    """Return a module of SciPy, such as `scipy.special`."""
     return import_module(f"scipy.{name}")
 
 
