@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -230,37 +232,32 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
 # Chains --------------------------------------------------------------------------------------------
 
 
-def _cheapest(sizes: list[int]) -> dict[tuple[int, int], int]:
-    """Return the cheapest split of each product of matrices i to j.
+@lru_cache(maxsize=4096)
+def multiplication_order(sizes: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """Return the order of products in a chain of matrices that costs least.
 
-    Matrix i is `sizes[i]` by `sizes[i + 1]`. Source: Cormen, Leiserson, Rivest, Stein: Introduction to algorithms, 3rd
-    edition, 15.2.
+    Matrix i is `sizes[i]` by `sizes[i + 1]`. A pair has the places at which two neighbouring parts begin; their product
+    then stands at the first. Source: Cormen, Leiserson, Rivest, Stein: Introduction to algorithms, 3rd edition, 15.2.
     """
     count = len(sizes) - 1
     cost = {(i, i): 0 for i in range(count)}
-    best: dict[tuple[int, int], int] = {}
+    orders: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {(i, i): () for i in range(count)}
     for length in range(1, count):
         for i in range(count - length):
             j = i + length
             costs = {k: cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)}
-            best[i, j] = min(costs, key=costs.__getitem__)
-            cost[i, j] = costs[best[i, j]]
-    return best
+            k = min(costs, key=costs.__getitem__)
+            cost[i, j] = costs[k]
+            orders[i, j] = (*orders[i, k], *orders[k + 1, j], (i, k + 1))
+    return orders[0, count - 1]
 
 
-def _chained(matrices: list[Any]) -> Any:
-    """Multiply all, shorter products first; iterative."""
-    split = _cheapest([matrices[0].shape[0], *(m.shape[1] for m in matrices)])
-    needed, stack = [], [(0, len(matrices) - 1)]
-    while stack:
-        i, j = stack.pop()
-        if i < j:
-            needed.append((i, j))
-            stack += [(i, split[i, j]), (split[i, j] + 1, j)]
-    done = {(i, i): m for i, m in enumerate(matrices)}
-    for i, j in sorted(needed, key=lambda pair: pair[1] - pair[0]):
-        done[i, j] = matmul(done[i, split[i, j]], done[split[i, j] + 1, j])
-    return done[0, len(matrices) - 1]
+def multiply_chain(matrices: Sequence[Any]) -> Any:
+    """Multiply all, in the order that costs least."""
+    several = list(matrices)
+    for left, right in multiplication_order((several[0].shape[0], *(m.shape[1] for m in several))):
+        several[left] = several[left] @ several[right]
+    return several[0]
 
 
 def chained_elements(tensors: Any) -> int:
@@ -296,5 +293,5 @@ def multi_dot(tensors: Any) -> Any:
     fits = all(m.ndim == 2 for m in matrices) and all(a.shape[1] == b.shape[0] for a, b in pairwise(matrices))
     if not fits:
         raise ShapeMismatch(f"linalg.multi_dot: tensors of shapes {shapes} cannot be multiplied")
-    product = _chained(matrices)
+    product = multiply_chain(matrices)
     return reshape(product, tuple(product.shape[int(row) : 2 - int(column)])) if row or column else product

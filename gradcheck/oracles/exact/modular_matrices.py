@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from gradcheck.autograd.ops.matrix_products import multiply_chain
 from gradcheck.oracles.exact.modular_arithmetic import SMALL, centred, in_halves, limbs, modulus
 
 #: The longest chain: `h @ h`, repeated, must not double for ever.
@@ -132,7 +133,7 @@ class MatrixChain:
     def dense(self) -> np.ndarray:
         """Return the product, which is multiplied once."""
         if len(self.factors) > 1:
-            self.factors = (_multiplied(self.factors),)
+            self.factors = (multiply_chain(self.factors),)
         residues = self.factors[0].residues
         return residues if residues.shape == self.shape else residues.reshape(self.shape)
 
@@ -155,7 +156,7 @@ class MatrixChain:
         factors = self.factors
         if len(factors) > 2:
             cut = 1 + [factor.shape[1] for factor in factors].index(self._waist())
-            self.factors = factors = (_multiplied(factors[:cut]), _multiplied(factors[cut:]))
+            self.factors = factors = (multiply_chain(factors[:cut]), multiply_chain(factors[cut:]))
         return factors[0], factors[1]
 
     def __matmul__(self, other: MatrixChain) -> MatrixChain:
@@ -163,34 +164,3 @@ class MatrixChain:
             self.dense()
             other.dense()
         return MatrixChain(self.factors + other.factors, (self.shape[0], other.shape[1]))
-
-
-def _multiplied(factors: tuple[ModularMatrix, ...]) -> ModularMatrix:
-    if len(factors) < 3:
-        return factors[0] if len(factors) == 1 else factors[0] @ factors[1]
-    several = list(factors)
-    for left, right in _cheapest_order((several[0].shape[0], *[factor.shape[1] for factor in several])):
-        several[left] = several[left] @ several[right]
-    return several[0]
-
-
-@lru_cache(maxsize=4096)
-def _cheapest_order(sizes: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-    """Return the order of multiplications that costs least.
-
-    By dynamic programming over parts (Cormen et al., "Introduction to Algorithms", matrix-chain multiplication): pairs
-    of the indices at which two neighbouring parts begin; their product then stands at the first.
-    """
-    count = len(sizes) - 1
-    costs = {(i, i): 0 for i in range(count)}
-    orders: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {(i, i): () for i in range(count)}
-    for length in range(2, count + 1):
-        for i in range(count - length + 1):
-            j = i + length - 1
-            options = {
-                cut: costs[i, cut] + costs[cut + 1, j] + sizes[i] * sizes[cut + 1] * sizes[j + 1] for cut in range(i, j)
-            }
-            cut = min(options, key=options.__getitem__)
-            costs[i, j] = options[cut]
-            orders[i, j] = (*orders[i, cut], *orders[cut + 1, j], (i, cut + 1))
-    return orders[0, count - 1]
