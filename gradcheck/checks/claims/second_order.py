@@ -36,6 +36,7 @@ from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import random_directions, stream
 from gradcheck.oracles.numeric.finite_differences import array_derivative
+from gradcheck.oracles.numeric.numeric_tangents import first_step_size
 
 #: An error bar wider than this, relative to the largest element, confirms nothing.
 _BLURRED = 1e-5
@@ -145,7 +146,7 @@ class _ProbePath:
         self.leaves = {n: wide(array) for n, array in _leaves(self.problem, step).items() if n in probes}
         self.probes = {name: wide(probe) for name, probe in probes.items()}
         self.shapes = {name: leaf.shape for name, leaf in self.leaves.items()}
-        self.first_step = _first_step_size(self.leaves, self.probes)
+        self.first_step = first_step_size(self.leaves, self.probes)
 
     def at(self, t: float) -> np.ndarray:
         """Return all first gradients, flat, at inputs moved by `t`."""
@@ -187,17 +188,6 @@ def _flatten(gradients: Gradients, shapes: Mapping[str, tuple[int, ...]]) -> np.
         gradient = gradients.get(name)
         parts.append(np.zeros(int(np.prod(shape))) if gradient is None else wide(gradient).ravel())
     return np.concatenate(parts) if parts else np.zeros(0)
-
-
-def _first_step_size(leaves: Mapping[str, np.ndarray], ways: Mapping[str, np.ndarray]) -> float:
-    """Return a step that moves inputs by at most an eighth of their size."""
-    ratios = []
-    for name, leaf in leaves.items():
-        reach = float(np.max(np.abs(ways[name]), initial=0.0))
-        size = float(np.median(np.abs(leaf))) if leaf.size else 0.0
-        if reach:
-            ratios.append((size if np.isfinite(size) and size > 0 else 1.0) / reach)
-    return float(2.0 ** np.floor(np.log2(min(ratios, default=1.0) / 8.0)))
 
 
 @dataclass(slots=True)

@@ -114,7 +114,7 @@ def _by_complex_step(
 ) -> dict[str, Estimate]:
     if any(array.dtype.kind == "c" for array in (*points.values(), *directions.values())):
         return {}
-    height = _first_step(points, directions)
+    height = first_step_size(points, directions)
     generator = stream(seed, "complex step")
     found: list[dict[str, np.ndarray]] = []
     for number, step in enumerate(STEPS):
@@ -155,7 +155,7 @@ def _by_differences(
         ]
         return np.concatenate(parts)
 
-    found = slopes(at, _first_step(points, directions), _ROUNDINGS)
+    found = slopes(at, first_step_size(points, directions), _ROUNDINGS)
     tangents, start = {}, 0
     for name, array in rest.items():
         here = slice(start, start + array.size)
@@ -167,7 +167,7 @@ def _by_differences(
     return tangents
 
 
-def _first_step(points: Arrays, directions: Arrays) -> float:
+def first_step_size(points: Arrays, directions: Arrays) -> float:
     """Return a power of two that moves everything by at most an eighth."""
     ratios = []
     for name, array in points.items():
