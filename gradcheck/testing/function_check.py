@@ -226,11 +226,10 @@ def _result(given: Mapping[str, Any]) -> str:
 def _array(value: Any) -> np.ndarray:
     """Return an array of an array, a torch tensor, nested lists or a number."""
     if hasattr(value, "detach"):
-        value = value.detach().cpu()
-        if str(value.dtype) == "torch.bfloat16":
-            return np.asarray(value.float().numpy()).astype(dtypes.BFLOAT16)
+        from gradcheck.engines.implementation.pair_tensors import as_array
+
         try:
-            value = value.numpy()
+            value = as_array(value)
         except (RuntimeError, TypeError) as error:  # of a subclass
             message = f"a {type(value).__name__} does not give its numbers: {exception_text(error)}"
             raise UsageError(message, hint="give a torch.Tensor, and wrap it in the function") from error

@@ -15,7 +15,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import base, engine_tolerance
 from gradcheck.checks.context import Context
-from gradcheck.checks.implementations.second_order import exceeds_rounding
+from gradcheck.checks.implementations.second_order import differs, exceeds_rounding
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
@@ -98,18 +98,11 @@ def _check_vmap(context: Context, engine: CodeEngine, subject: Subject, notes: l
             continue
         manner = "vmap_one" if one.name else "vmap" if one.dim == 0 else "vmap_last"
         found = compare(one.got, one.want, base(one.want.dtype), subject)
-        if found.status == "failed" and manner not in seen and _differs(one.got, one.want):
+        if found.status == "failed" and manner not in seen and differs(one.got, one.want, one.want.dtype):
             seen.add(manner)
             detail, tensor = one.name, engine.entry
             wrong = fact("otherwise", engine=engine.name, manner=manner, detail=detail, what="value", tensor=tensor)
             yield replace(found, mismatch=wrong)
-
-
-def _differs(got: np.ndarray, want: np.ndarray) -> bool:
-    if got.shape != want.shape:
-        return True
-    off = np.max(np.abs(wide(got) - wide(want)), initial=0.0)
-    return exceeds_rounding(float(off), float(np.max(np.abs(wide(want)), initial=0.0)), want.dtype)
 
 
 def _refusal_fact(engine: CodeEngine, manner: str, detail: str, error: GradcheckError) -> Fact:

@@ -71,7 +71,7 @@ def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]
         return []
     found = [c for c in second_order.check(second, confirmed=alone) if c.tensor in case.inputs]
     found = [c for c in found if alone or c.mismatch is None or c.mismatch.kind != "differences_disagree"]
-    found = [c for c in found if c.status != "undecided" and (c.status != "failed" or _is_real_error(c, problem.dtype))]
+    found = [c for c in found if c.status != "undecided" and (c.status != "failed" or _is_wrong(c, problem.dtype))]
     if any(c.status == "failed" and is_undefined(c) for c in found) and _is_at_kink(context):
         found = [c for c in found if c.status != "failed" or not is_undefined(c)]
     return [_explained(second, engine, c) if c.status == "failed" else c for c in found]
@@ -164,13 +164,16 @@ def _lost_part(second: Context, engine: CodeEngine, c: Comparison) -> Diagnosis 
     return None
 
 
-def _is_real_error(c: Comparison, dtype: np.dtype) -> bool:
-    """Return whether the error exceeds two roundings of the dtype."""
-    got, want = c.got_array, c.want_array
-    if got is None or want is None or got.shape != want.shape:
+def _is_wrong(c: Comparison, dtype: np.dtype) -> bool:
+    return c.got_array is None or c.want_array is None or differs(c.got_array, c.want_array, dtype)
+
+
+def differs(got: np.ndarray, want: np.ndarray, dtype: np.dtype) -> bool:
+    """Return whether an error exceeds two roundings of the dtype."""
+    if got.shape != want.shape:
         return True
     with np.errstate(all="ignore"):
-        off, size = np.max(np.abs(wide(got) - wide(want))), np.max(np.abs(wide(want)), initial=0.0)
+        off, size = np.max(np.abs(wide(got) - wide(want)), initial=0.0), np.max(np.abs(wide(want)), initial=0.0)
     return exceeds_rounding(float(off), float(size), dtype)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from gradcheck.autograd import dtypes
 from gradcheck.engines.implementation.mentioned_code import mentioned
+from gradcheck.engines.implementation.pair_tensors import as_array
 
 
 class ModuleHolder(torch.nn.Module):
@@ -47,13 +47,7 @@ def parameter_names(module: torch.nn.Module) -> tuple[str, ...]:
 
 def parameter_arrays(module: torch.nn.Module) -> dict[str, np.ndarray]:
     """Return the values of the parameters that require a gradient."""
-    return {name: _array(one.detach().cpu()) for name, one in module.named_parameters() if one.requires_grad}
-
-
-def _array(tensor: torch.Tensor) -> np.ndarray:
-    if tensor.dtype is torch.bfloat16:
-        return np.asarray(tensor.float().numpy()).astype(dtypes.BFLOAT16)
-    return np.asarray(tensor.numpy())
+    return {name: np.asarray(as_array(one)) for name, one in module.named_parameters() if one.requires_grad}
 
 
 class ModuleState:

@@ -27,22 +27,26 @@ def recorded_gradients(engine: CodeEngine, problem: Problem) -> dict[str, bool]:
     """Return whether gradients have a record of their own, by input.
 
     Gradients that are zero without a record say nothing, and are left out."""
-    step = last_backward_step(problem)
     with engine.session(problem.dtype):
         run = engine.evaluated_run(problem)
-        if run is None or step is None:
-            return {}
-        leaves = {name: leaf for name, leaf in run.leaves.items() if leaf.requires_grad}
-        seeds = problem.seeds[step]
-        try:
-            found = engine.differentiate(
-                [run.tensor(name) for name in seeds], list(leaves.values()), list(seeds.values())
-            )
-        except USER_EXCEPTIONS as error:
-            as_code_error(engine.name, error)
-            return {}
-    pairs = zip(leaves, found, strict=True)
-    return {n: g.requires_grad for n, g in pairs if g is not None and (g.requires_grad or bool(g.count_nonzero()))}
+        found = {} if run is None else _gradients(engine, run)
+    return {name: g.requires_grad for name, g in found.items() if g.requires_grad or bool(g.count_nonzero())}
+
+
+def _gradients(engine: CodeEngine, run: GraphRun) -> dict[str, torch.Tensor]:
+    """Return the gradients of leaves by torch; none if code raises."""
+    step = last_backward_step(run.problem)
+    if step is None:
+        return {}
+    leaves = {name: leaf for name, leaf in run.leaves.items() if leaf.requires_grad}
+    seeds = run.problem.seeds[step]
+    try:
+        roots = [run.tensor(name) for name in seeds]
+        found = engine.differentiate(roots, list(leaves.values()), list(seeds.values()))
+    except USER_EXCEPTIONS as error:
+        as_code_error(engine.name, error)
+        return {}
+    return {name: gradient for name, gradient in zip(leaves, found, strict=True) if gradient is not None}
 
 
 def saved_intermediates(engine: CodeEngine, problem: Problem, moved: Problem) -> list[str]:
@@ -62,25 +66,16 @@ def gradients_with_intermediates_of(engine: CodeEngine, problem: Problem, moved:
     """Return the first gradients, with what forward keeps as it is at `moved`.
 
     Empty if that cannot be computed."""
-    step = last_backward_step(problem)
     with engine.session(problem.dtype):
         run, other = engine.evaluated_run(problem), engine.evaluated_run(moved)
-        if run is None or other is None or step is None:
+        if run is None or other is None:
             return {}
         there = dict(_kept(engine, other))
         for name, tensor in _kept(engine, run):
             if name not in there or there[name].shape != tensor.shape:
                 return {}
             tensor.data.copy_(there[name])
-        leaves = {name: leaf for name, leaf in run.leaves.items() if leaf.requires_grad}
-        seeds = problem.seeds[step]
-        try:
-            roots = [run.tensor(name) for name in seeds]
-            found = engine.differentiate(roots, list(leaves.values()), list(seeds.values()))
-        except USER_EXCEPTIONS as error:
-            as_code_error(engine.name, error)
-            return {}
-        return {n: np.array(engine.array(g.detach())) for n, g in zip(leaves, found, strict=True) if g is not None}
+        return {name: np.array(engine.array(g.detach())) for name, g in _gradients(engine, run).items()}
 
 
 def _kept_values(engine: CodeEngine, problem: Problem) -> Iterator[tuple[str, np.ndarray]]:
