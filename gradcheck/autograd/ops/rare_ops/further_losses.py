@@ -11,6 +11,7 @@ from gradcheck.autograd import ops
 from gradcheck.autograd.dtype_sets import FULL_REAL_FLOATING
 from gradcheck.autograd.ops.common.dims import require_integer
 from gradcheck.autograd.ops.common.nn_functional import nn_functional_op, reduce_loss, require_same_shape
+from gradcheck.autograd.ops.losses import triplet_margin_loss
 from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 
@@ -109,15 +110,7 @@ def triplet_margin_with_distance_loss(
     """`triplet_margin_loss` with the default pairwise distance."""
     if distance_function is not None:
         raise ArgumentError("no function is an argument here", hint="the distance is pairwise_distance")
-    if margin <= 0:
-        raise ArgumentError(f"the margin must be above 0, not {margin}")
-    if not anchor.ndim == positive.ndim == negative.ndim:
-        shapes = ", ".join(str(list(x.shape)) for x in (anchor, positive, negative))
-        raise ShapeMismatch(f"triplet_margin_with_distance_loss: {shapes} have not as many dimensions")
-    near, far = ops.pairwise_distance(anchor, positive), ops.pairwise_distance(anchor, negative)
-    if swap:
-        far = ops.minimum(far, ops.pairwise_distance(positive, negative))
-    return reduce_loss(ops.clamp(margin + near - far, min=0), reduction)
+    return triplet_margin_loss(anchor, positive, negative, margin, swap=swap, reduction=reduction)
 
 
 # Connectionist temporal classification ---------------------------------------------------------------
