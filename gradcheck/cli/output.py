@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TextIO
@@ -16,7 +16,7 @@ from gradcheck.cli.write_files import forbid_overwriting_inputs, is_report_file,
 from gradcheck.errors import UsageError
 from gradcheck.forks import end_fork
 from gradcheck.reports import FORMATS, Look, render, render_file
-from gradcheck.reports.safe_text import for_log, plain
+from gradcheck.reports.safe_text import for_log, plain, shared_length
 from gradcheck.safe_files import is_same
 
 if TYPE_CHECKING:
@@ -133,9 +133,9 @@ def write_diff(file: str, before: str, after: str) -> None:
     import difflib  # here, since few commands need it
 
     one, other = before.splitlines(), after.splitlines()
-    first = max(_shared_length(one, other) - 1, 0)  # a line of context stays
+    first = max(shared_length(one, other) - 1, 0)  # a line of context stays
     one, other = one[first:], other[first:]
-    last = max(_shared_length(one[::-1], other[::-1]) - 1, 0)
+    last = max(shared_length(one[::-1], other[::-1]) - 1, 0)
     one, other = one[: len(one) - last], other[: len(other) - last]
     if max(len(one), len(other)) > _MOST_COMPARED:
         write_stderr(f"{file}: the lines that change are too many to be shown")
@@ -143,12 +143,6 @@ def write_diff(file: str, before: str, after: str) -> None:
     for line in difflib.unified_diff(one, other, file, file, lineterm="", n=1):
         moved = re.sub(r"([-+])(\d+)", lambda found: f"{found[1]}{int(found[2]) + first}", line, count=2)
         write_stderr(moved if line.startswith("@@ ") else line)
-
-
-def _shared_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many lines at the beginning are the same."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
 
 
 def without_commands(text: str) -> str:

@@ -10,7 +10,7 @@ All engines agree on the effects of a step:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from gradcheck.errors import ArgumentError, GradcheckError, TensorError
 from gradcheck.language.case import Claim, Step
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import Host
-from gradcheck.language.problem import Problem
+from gradcheck.language.problem import Problem, named_parts
 
 
 class GraphRun:
@@ -129,7 +129,7 @@ class GraphRun:
             if recorder:
                 recorder.owner = name
             names[name] = result = self.compute_entry(name, claim, names)
-            for part, tensor in ((name, result),) if type(result) is kind else _parts(name, result):
+            for part, tensor in ((name, result),) if type(result) is kind else named_parts(name, result):
                 if type(tensor) is kind:
                     tensors[part] = tensor
                     if tensor.requires_grad:
@@ -167,15 +167,6 @@ class GraphRun:
             elif name in self.tensors:
                 found[name] = None
         return found
-
-
-def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield a value by name, or the parts of a tuple as `m[0]`, `m[1]`."""
-    if isinstance(value, (tuple, list)):
-        for index, part in enumerate(value):
-            yield from _parts(f"{name}[{index}]", part)
-    else:
-        yield name, value
 
 
 def _number(name: str, value: Any) -> np.ndarray:

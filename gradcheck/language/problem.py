@@ -5,7 +5,7 @@ A tensor's name is `m` for an entry of the graph, and `m[0]` for the first of it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -62,6 +62,15 @@ def split_name(tensor: str) -> tuple[str, tuple[int, ...]]:
     """Return the entry and the indices of a tensor: `("m", (0,))` for `m[0]`."""
     entry, bracket, rest = tensor.partition("[")
     return entry, tuple(int(index) for index in rest.removesuffix("]").split("][")) if bracket else ()
+
+
+def named_parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield a value by name, or the parts of a tuple as `m[0]`, `m[1]`."""
+    if isinstance(value, (tuple, list)):
+        for index, part in enumerate(value):
+            yield from named_parts(f"{name}[{index}]", part)
+    else:
+        yield name, value
 
 
 def tensor_value(values: Mapping[str, Any], tensor: str) -> Any:

@@ -44,11 +44,15 @@ def truncate(text: str, room: int) -> str:
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
+def shared_length(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many parts at the beginning are the same."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
+
+
 def truncate_alike(one: str, other: str, room: int) -> tuple[str, str]:
     """Return two texts cut to `room` characters, so that they still differ."""
-    pairs = enumerate(zip(one, other, strict=False))
-    same = next((place for place, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
-    skipped = max(same - room // 2, 0) if max(len(one), len(other)) > room else 0
+    skipped = max(shared_length(one, other) - room // 2, 0) if max(len(one), len(other)) > room else 0
     cut = (text if not skipped else f"…{text[skipped:]}" for text in (one, other))
     first, second = (truncate(text, room) for text in cut)
     return first, second

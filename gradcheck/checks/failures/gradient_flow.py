@@ -18,7 +18,7 @@ from gradcheck.checks.failures.diagnosis.evidence import Use, contribution_origi
 from gradcheck.engines.core import CoreHost
 from gradcheck.facts import Fact, fact
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.problem import Problem
+from gradcheck.language.problem import Problem, named_parts
 
 #: Larger graphs are not record: every contribution is kept.
 MOST_NUMBERS = 20_000_000
@@ -72,10 +72,11 @@ class GradientFlow:
             self.names[leaf] = name
         for name, claim in problem.case.graph.items():
             scope[name] = evaluate(claim.expr, scope, host)
-            for part, tensor in _parts(name, scope[name]):
-                self.tensors[part] = tensor
-                self.names.setdefault(tensor, part)
-                self._assign_owner(tensor, name)
+            for part, tensor in named_parts(name, scope[name]):
+                if isinstance(tensor, Tensor):
+                    self.tensors[part] = tensor
+                    self.names.setdefault(tensor, part)
+                    self._assign_owner(tensor, name)
 
     def _assign_owner(self, result: Tensor, entry: str) -> None:
         """Assign to an entry all tensors below its result that have no owner yet."""
@@ -200,11 +201,3 @@ class GradientFlow:
 
 def _share(use: Contribution, child: Tensor, gradient: np.ndarray) -> np.ndarray:
     return pull_arrays(child, gradient.astype(child.dtype))[use.argument][1]
-
-
-def _parts(name: str, value: Any) -> Iterator[tuple[str, Tensor]]:
-    if isinstance(value, Tensor):
-        yield name, value
-    elif isinstance(value, (tuple, list)):
-        for index, part in enumerate(value):
-            yield from _parts(f"{name}[{index}]", part)

@@ -6,7 +6,7 @@ core's gradient bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -23,8 +23,9 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC
 from gradcheck.language.expr.common_subexpressions import tree_sizes
 from gradcheck.language.expr.nodes import Call, Expr, Gradient, Literal, Name
+from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import fold, with_children
-from gradcheck.language.problem import Problem
+from gradcheck.language.problem import Problem, named_parts
 from gradcheck.language.symbolic.formula import (
     Formula,
     SymbolicNumber,
@@ -150,24 +151,16 @@ class _Graph:
             self._note(name, leaf)
         for name, claim in problem.case.graph.items():
             scope[name] = evaluate(claim.expr, scope, _FormulaHost())
-            for part, expr, formula in _parts(name, Name(name), scope[name]):
-                if self._note(part, formula) and expr is not None:
+            for part, formula in named_parts(name, scope[name]):
+                if isinstance(formula, Formula) and self._note(part, formula):
                     if part == name:
                         self.definitions[name] = formula.expr
-                    formula.set_expr(expr)
+                    formula.set_expr(Name(name) if part == name else parse(part))
 
     def _note(self, name: str, formula: Formula) -> bool:
         """Store a tensor, and return whether it had no name before."""
         self.tensors[name] = formula
         return self.names.setdefault(formula, name) == name
-
-
-def _parts(name: str, expr: Expr, value: Any) -> Iterator[tuple[str, Expr, Formula]]:
-    if isinstance(value, Formula):
-        yield name, expr, value
-    elif isinstance(value, (tuple, list)):
-        for index, part in enumerate(value):
-            yield from _parts(f"{name}[{index}]", Call("getitem", (expr, to_expr(index))), part)
 
 
 def _differentiate(graph: _Graph, seeds: Mapping[str, np.ndarray | None], expand: bool) -> dict[str, Expr]:

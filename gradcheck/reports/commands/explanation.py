@@ -12,10 +12,8 @@ from gradcheck.checks.derivative_explanation import ExplainedDerivative
 from gradcheck.language.case import Case, Claim
 from gradcheck.language.case_writer import formula_lines, scalar
 from gradcheck.language.expr.latex import name_to_latex, to_latex
-from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.syntax import MAX_LENGTH
-from gradcheck.language.expr.traverse import free_names
 from gradcheck.reports.number_formats import format_error
 from gradcheck.reports.phrases import say
 from gradcheck.reports.safe_text import count, plain, truncate, wrap
@@ -137,9 +135,10 @@ def case_with_formulas(e: Explanation) -> tuple[Case, dict[str, str]]:
     """Return the case with its usable formulas, and where these hold."""
     kept = [formula for formula in e.formulas if not any(_remarks(formula))]
     formulas = {formula.tensor: (Claim.of(formula.expr),) for formula in kept}
-    let = {name: Claim.of(e.let[name]) for name in _used_steps(e, [formula.expr for formula in kept])}
+    case = replace(e.case.without_claims(), let={name: Claim.of(e.let[name]) for name in e.let}, formulas=formulas)
+    used = {step for formula in kept for step in case.let_steps_of(formula.expr)}
     remarks = {formula.tensor: text for formula in kept for text in _condition_lines(formula)}
-    return replace(e.case.without_claims(), let=let, formulas=formulas), remarks
+    return replace(case, let={name: claim for name, claim in case.let.items() if name in used}), remarks
 
 
 def unusable_formulas(e: Explanation) -> Iterator[str]:
@@ -147,16 +146,6 @@ def unusable_formulas(e: Explanation) -> Iterator[str]:
     for formula in e.formulas:
         for remark in _remarks(formula):
             yield f"# {plain(formula.tensor)}: {to_text(formula.expr)}  ({remark})"
-
-
-def _used_steps(e: Explanation, exprs: list[Expr]) -> list[str]:
-    used: set[str] = set()
-    for expr in exprs:
-        used.update(free_names(expr))
-    for name in reversed(list(e.let)):
-        if name in used:
-            used.update(free_names(e.let[name]))
-    return [name for name in e.let if name in used]
 
 
 def _latex(e: Explanation, width: int) -> Iterator[str]:
