@@ -102,40 +102,16 @@ def short_qr(input: Any, some: bool = True) -> Any:
 
 
 def _lu_rule(g: Any, y: Any, A: Any, pivots: Any) -> Any:
-    """Pull back L and U, then restore the order of rows."""
+    """Pull back L and U, made square by ones, then restore the order of rows."""
     rows, columns = A.shape[-2:]
-    k = min(rows, columns)
-    lower, upper = _triangles(y)
-    square, corner = _lu_square_part(g, lower, upper, k)
-    inner = ops.tril(mH(ops.narrow(lower, -2, 0, k)) @ square, -1) + ops.triu(corner @ mH(ops.narrow(upper, -1, 0, k)))
-    first = _solved(ops.narrow(lower, -2, 0, k), inner, ops.narrow(upper, -1, 0, k))
-    if rows > k:
-        below = solve(mH(ops.narrow(upper, -1, 0, k)), ops.narrow(g, -2, k, rows - k), left=False)
-        first = ops.cat([first, below], -2)
-    if columns > k:
-        beside = solve(mH(ops.narrow(lower, -2, 0, k)), ops.narrow(g, -1, k, columns - k))
-        first = ops.cat([first, beside], -1)
+    size = max(rows, columns)
+    lower, upper = (_squared(factor, 1, size) for factor in _triangles(y))
+    gl, gu = _squared(ops.tril(g, -1), 0, size), _squared(ops.triu(g), 0, size)
+    inner = ops.tril(mH(lower) @ gl, -1) + ops.triu(gu @ mH(upper))
+    whole = solve(mH(upper), solve(mH(lower), inner), left=False)
+    first = ops.narrow(ops.narrow(whole, -2, 0, rows), -1, 0, columns)
     places = ops.unsqueeze(pivoted_rows(pivots, rows), -1)
     return ops.gather(first, -2, ops.expand(places, first.shape))
-
-
-def _lu_square_part(g: Any, lower: Any, upper: Any, k: int) -> tuple[Any, Any]:
-    """Return the cotangents of the square parts of L and U."""
-    rows, columns = g.shape[-2:]
-    gl = ops.tril(ops.narrow(ops.narrow(g, -1, 0, k), -2, 0, k), -1)
-    gu = ops.triu(ops.narrow(ops.narrow(g, -1, 0, k), -2, 0, k))
-    own_u, own_l = ops.narrow(upper, -1, 0, k), ops.narrow(lower, -2, 0, k)
-    if rows > k:  # L2 = A2 U^-1
-        below = ops.narrow(g, -2, k, rows - k)
-        gu = gu - solve(mH(own_u), mH(ops.narrow(lower, -2, k, rows - k)) @ below, left=False)
-    if columns > k:  # U2 = L^-1 A2
-        beside = ops.narrow(g, -1, k, columns - k)
-        gl = gl - solve(mH(own_l), beside @ mH(ops.narrow(upper, -1, k, columns - k)))
-    return gl, gu
-
-
-def _solved(lower: Any, inner: Any, upper: Any) -> Any:
-    return solve(mH(upper), solve(mH(lower), inner), left=False)
 
 
 def _triangles(packed: Any) -> tuple[Any, Any]:
@@ -144,6 +120,16 @@ def _triangles(packed: Any) -> tuple[Any, Any]:
     lower = ops.tril(ops.narrow(packed, -1, 0, k), -1)
     one = ops.to(ops.eye(rows, k), packed.dtype)
     return lower + one, ops.triu(ops.narrow(packed, -2, 0, k))
+
+
+def _squared(factor: Any, ones: int, size: int) -> Any:
+    """Return a factor as a square matrix, its further diagonal of `ones`."""
+    rows, columns = factor.shape[-2:]
+    if rows == columns == size:
+        return factor
+    padded = ops.constant_pad_nd(factor, (0, size - columns, 0, size - rows))
+    diagonal = ops.to(ops.arange(size) >= min(rows, columns), factor.dtype) * ones
+    return padded + ops.diag(diagonal)
 
 
 def _order(pivots: Any, rows: int) -> np.ndarray:
