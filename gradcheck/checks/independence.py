@@ -6,7 +6,6 @@ same expression.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from gradcheck.autograd import dtypes
@@ -19,10 +18,9 @@ from gradcheck.checks.single_backward import pass_alone, sample_at
 from gradcheck.engines.core import Core
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
-from gradcheck.language.case import Case, Claim
+from gradcheck.language.case import Case
 from gradcheck.language.claim_kind import ClaimKind
-from gradcheck.language.expr.nodes import Expr, Name
-from gradcheck.language.expr.traverse import fold, with_children
+from gradcheck.language.expr.traverse import inline_steps
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
 from gradcheck.language.symbolic.symbolic_gradients import derive_gradients
@@ -54,7 +52,8 @@ def derived_claims(problem: Problem) -> set[tuple[str, str]]:
             for expand in (False, True)
             for name, formula in derive_gradients(point.problem, expand=expand, most=None).items()
         }
-        stated = {f"claim {index}": inline_steps(claim.expr, case.let) for index, (_, claim) in enumerate(claims)}
+        let = {name: claim.expr for name, claim in case.let.items()}
+        stated = {f"claim {index}": inline_steps(claim.expr, let) for index, (_, claim) in enumerate(claims)}
         simple = simplifier(point.problem, [sample_at(point)], True).simplify({**known, **stated})
     except GradcheckError:  # what cannot be derived equals nothing
         return set()
@@ -63,18 +62,3 @@ def derived_claims(problem: Problem) -> set[tuple[str, str]]:
         for index, (name, claim) in enumerate(claims)
         if any(simple[f"claim {index}"] == simple.get(f"{expand} {name}") for expand in (False, True))
     }
-
-
-def inline_steps(root: Expr, let: Mapping[str, Claim]) -> Expr:
-    """Return the expression with the steps of a derivation inlined."""
-    known: dict[int, tuple[Expr, Expr]] = {}
-    steps: dict[str, Expr] = {}
-
-    def combine(node: Expr, children: list[Expr]) -> Expr:
-        if isinstance(node, Name):
-            return steps.get(node.name, node)
-        return with_children(node, children)
-
-    for name, claim in let.items():
-        steps[name] = fold(claim.expr, combine, known)
-    return fold(root, combine, known)

@@ -9,9 +9,8 @@ import numpy as np
 
 from gradcheck.engines.implementation.binding import Binding, ancestors_of
 from gradcheck.language.case import Case, Claim, Implementation, StatedTolerance, Step, Value
-from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.traverse import ops_in, substitute
+from gradcheck.language.expr.traverse import inline_steps, ops_in
 from gradcheck.language.implied_cotangents import cotangents_of
 from gradcheck.language.problem import Problem
 from gradcheck.language.trial_draws import is_general, with_trials, without_trials
@@ -82,15 +81,9 @@ def _kept_entries(case: Case, entry: str, given: Collection[str]) -> set[str]:
 def _inlined(case: Case, entry: str, kept: Collection[str]) -> Claim:
     """Return the entry with the entries inlined that are not kept."""
     claim = case.graph[entry]
-    between = {name for name in ancestors_of(case, entry) if name in case.graph and name not in kept}
-    if not between:
-        return claim
-    written: dict[str, Expr] = {}
-
-    for name in case.graph:  # in order: each is made of those above it
-        if name in between:
-            written[name] = substitute(case.graph[name].expr, written)
-    return replace(Claim.of(substitute(claim.expr, written)), place=claim.place)
+    above = ancestors_of(case, entry)
+    between = {name: one.expr for name, one in case.graph.items() if name in above and name not in kept}
+    return replace(Claim.of(inline_steps(claim.expr, between)), place=claim.place) if between else claim
 
 
 def relevant_names(case: Case) -> set[str]:

@@ -88,6 +88,16 @@ def substitute(root: Expr, written: Mapping[str, Expr]) -> Expr:
     return rewrite(root, lambda node: written.get(node.name, node) if isinstance(node, Name) else node)
 
 
+def inline_steps(root: Expr, steps: Mapping[str, Expr]) -> Expr:
+    """Return the expression without the steps, which may use those before.
+
+    Objects are shared, so the work is linear in the steps."""
+    written: dict[str, Expr] = {}
+    for name, step in steps.items():
+        written[name] = substitute(step, written)
+    return substitute(root, written)
+
+
 def replace_part(root: Expr, old: Expr, new: Expr) -> Expr:
     """Return the expression with one part, by identity, replaced."""
     return fold(root, with_children, {id(old): (old, new)})

@@ -12,6 +12,7 @@ from gradcheck.language.expr.traverse import (
     fold,
     free_names,
     gradient_names,
+    inline_steps,
     mentions,
     ops_in,
     postorder,
@@ -157,3 +158,14 @@ def test_they_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_smallest_parts_that_differ(one: str, other: str, pairs: list[tuple[str, str]]) -> None:
     found = differing_parts(parse(one), parse(other))
     assert [(to_text(a), to_text(b)) for a, b in found] == pairs
+
+
+def test_steps_are_written_out_once() -> None:
+    """Each step uses the one before it twice; as a tree, that would be 2 ** 200 names."""
+    let = {"t0": parse("x + x")}
+    for i in range(200):
+        let[f"t{i + 1}"] = parse(f"t{i} * t{i}")
+    found = inline_steps(parse("t200"), let)
+    for _ in range(201):
+        assert found.children[0] is found.children[1] or to_text(found) == "x + x"
+        found = found.children[0]
