@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.facts import Fact, fact
+from gradcheck.oracles.numeric.finite_differences import UNDERFLOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +39,13 @@ class Answer:
         allowed = allowance.around(self.values, other.values)
         with np.errstate(all="ignore"):
             near = np.abs(self.values - other.values) <= allowed + self.error + other.error
-        same = (self.values == other.values) | (np.isnan(self.values) & np.isnan(other.values))
+        known = np.isfinite(self.error + other.error)  # an oracle's NaN with an infinite bar is no answer
+        same = (self.values == other.values) | (np.isnan(self.values) & np.isnan(other.values) & known)
         return bool(np.all(near | same))
 
     def is_too_uncertain(self, allowance: Allowance) -> bool:
         """Return whether the error bar exceeds the allowance."""
-        return not bool(np.all(self.error <= allowance.around(self.values)))
+        return not bool(np.all(self.error <= np.maximum(allowance.around(self.values), UNDERFLOW)))
 
 
 def who_is_wrong(got: Answer, want: Answer, others: Sequence[Answer], allowance: Allowance) -> Fact | None:

@@ -41,7 +41,7 @@ def oracle_confirms(oracle: NumericGradient, c: Comparison) -> bool:
     mine, allowed = wide(claimed).ravel()[disputed], room.ravel()[disputed]
     gap = np.abs(mine - (0.0 if other is None else wide(other).ravel()[disputed]))
     largest = max(float(room.max()), _OF_GAP * float(gap.max())) if np.isfinite(gap).all() else np.inf
-    tells = (estimate.error <= largest) | estimate.kinked
+    tells = (np.isfinite(estimate.error) & (estimate.error <= largest)) | estimate.kinked
     return bool(np.all(tells & ~is_refuted(estimate, mine, allowed)))
 
 

@@ -17,7 +17,15 @@ import numpy as np
 from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.language.random_streams import stream
-from gradcheck.oracles.numeric.finite_differences import LEVELS, Method, ShiftedTerms, Slope, one_sided_slopes, slope
+from gradcheck.oracles.numeric.finite_differences import (
+    LEVELS,
+    SMALLEST,
+    Method,
+    ShiftedTerms,
+    Slope,
+    one_sided_slopes,
+    slope,
+)
 from gradcheck.oracles.numeric.high_precision import Real, extrapolated_side, further_digits, reals, supported
 from gradcheck.oracles.numeric.objective import Objective
 from gradcheck.oracles.numeric.perturbed_array import ForwardPass
@@ -98,7 +106,8 @@ class DirectionalDerivative:
         if not np.isfinite(value):
             raise Unsupported("a complex step leaves the finite numbers")
         rounding = 8.0 * EPSILON * float(np.sum(np.abs(found[0])))
-        return Slope(value, MARGIN * abs(float(np.sum(found[1])) - value) + rounding)
+        underflow = found[0].size * SMALLEST / height  # a smaller derivative may have become zero
+        return Slope(value, MARGIN * abs(float(np.sum(found[1])) - value) + rounding + underflow)
 
     def differences(self, direction: np.ndarray) -> Slope:
         """Return the slope; at a kink the interval of subgradients nearby."""

@@ -24,6 +24,10 @@ _FACTOR = 4.0
 _ENOUGH = 1e-13
 #: The same error relative to a larger scale.
 _ENOUGH_BESIDE = 1e-11
+#: The smallest number of full precision; a smaller difference may have become zero.
+SMALLEST = float(np.finfo(np.float64).tiny)
+#: An error bar below this is that of numbers too small for a float64, not of a computation.
+UNDERFLOW = 1e-200
 #: The precision of one-sided derivatives, which only show kinks and jumps.
 _SIDES = 1e-7
 #: The relative difference below which one-sided derivatives are equal.
@@ -169,7 +173,7 @@ def slope(share: ShiftedTerms, first: float, unit: float, scale: float = 0.0) ->
         nonlocal step
         (ahead, step), (behind, back) = share(wanted), share(-wanted)
         width = np.float64(step - back)  # may be 0 between numbers of very different size, which is no error of Python
-        noise = unit * max(size, _size(ahead), _size(behind)) / width
+        noise = (unit * max(size, _size(ahead), _size(behind)) + SMALLEST) / width
         central = _total(ahead, behind) / width
         sides = _total(behind, at_rest) / np.float64(back), _total(ahead, at_rest) / np.float64(step)
         return np.array([central, *sides]), np.asarray(noise)
@@ -203,8 +207,8 @@ def one_sided_slopes(share: ShiftedTerms, first: float, unit: float) -> tuple[fl
 
 def _is_accurate_enough(tableau: Tableau, scale: float) -> bool:
     value, (error, *sides) = abs(tableau.value[0]), tableau.error
-    is_known = error <= max(_ENOUGH * value, _ENOUGH_BESIDE * scale) and max(sides) <= _ENOUGH / _SIDES * max(
-        value, scale
+    is_known = error <= max(_ENOUGH * value, _ENOUGH_BESIDE * scale, UNDERFLOW) and max(sides) <= max(
+        _ENOUGH / _SIDES * max(value, scale), UNDERFLOW
     )
     return bool(is_known) and not _sides_differ(tableau)
 

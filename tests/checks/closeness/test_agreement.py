@@ -37,6 +37,8 @@ STEP = "complex step"
          "core and torch differ, and differences cannot tell: its error bar is 1"),
         (says("core", 1, 2), says("torch", 1, 3), [says("differences", 1, np.nan, bar=np.inf, oracle=True)],
          "core and torch differ, and differences cannot tell: it does not converge there"),
+        (says("core", 1, 2), says("the file", 1, np.nan), [says("differences", 1, np.nan, bar=np.inf, oracle=True)],
+         "core and the file differ, and differences cannot tell: it does not converge there"),
         (says("core", 1, 2), says("torch", 1, 3), [says("the file", 1, 2), says("ours", 1, 3), says("x", 1, 3)],
          "core and the file stand against torch, ours and x"),
         (says("core", 1, 2), says("torch", 1, 3), [says("the file", 1, 2), says("ours", 1, 3),
@@ -63,3 +65,11 @@ def test_zeros_on_one_side_leave_room_on_the_other() -> None:
         who_is_wrong(says("core", -1.0), says("torch", 0.0), [says(STEP, -1 + 1e-14, bar=1e-15, oracle=True)], none)
     )
     assert verdict.startswith("torch and core differ, complex step sides with core")
+
+
+def test_a_bar_of_underflow_is_no_doubt() -> None:
+    exact = Allowance(np.zeros(2))
+    zero = says(STEP, 0, 0, bar=1e-270, oracle=True)
+    found = who_is_wrong(says("core", 1, 2), says("torch", 1, 3), [zero], exact)
+    assert found is not None
+    assert say(found) == "core, torch and complex step all differ"

@@ -45,3 +45,20 @@ def test_stated_numbers_follow_from_the_gradient_that_misses_them() -> None:
     stated = [c for c in found.comparisons if c.what == "expected" and c.status == "failed"]
     assert stated
     assert all(c.consequence_of for c in stated)
+
+
+@pytest.mark.parametrize(
+    ("x", "entry", "stated"),
+    [
+        (".inf", "3 * x", ".nan"),  # differences converge nowhere there
+        ("1e308", "10 * x", ".nan"),
+        ("1e200", "x * x", ".nan"),
+        ("1e-300", "x * x", "0"),  # a complex step underflows
+        ("1", "1e-310 * x", "0"),
+        ("700", "exp(-x)", "0"),
+        ("1e-200", "(x * exp(abs(x)) * x)", "0"),  # differences do
+    ],
+)
+def test_an_oracle_without_an_answer_confirms_no_number(x: str, entry: str, stated: str) -> None:
+    text = f"{{inputs: {{x: {x}}}, graph: {{z: {entry}}}, expected: {{x: {stated}}}}}"
+    assert run([case_of(text)]).cases[0].status == "failed"

@@ -43,6 +43,12 @@ def test_a_complex_step_refuses_what_it_cannot_do() -> None:
         of("", [1.0], strays).complex_step(np.ones(1))
 
 
+@pytest.mark.parametrize(("x", "factor"), [(1e-300, 1.0), (1e-160, 1.0), (1.0, 1e-310)])
+def test_a_complex_step_that_underflows_says_so(x: float, factor: float) -> None:
+    found = of("", [x], lambda v: v * v * factor).complex_step(np.ones(1))
+    assert abs(found.value - 2 * x * factor) <= found.error
+
+
 @pytest.mark.parametrize("x", [1e-9, 0.3, 1e7])
 def test_differences_choose_their_steps(x: float) -> None:
     found = of("log", [x]).differences(np.ones(1))
