@@ -25,8 +25,8 @@ _OTHER_ENCODINGS = (
 )
 #: A marker in the first column always divides documents.
 _MARKER = re.compile(r"^(?:---|\.\.\.)(?=[ \t\n]|\Z)", re.MULTILINE)
-_COMMENTS = re.compile(r"(?:[ \t]*(?:#[^\n]*)?(?:\n|\Z))*\Z")
-_DIRECTIVES = re.compile(r"(?:(?:%[^\n]*|[ \t]*(?:#[^\n]*)?)(?:\n|\Z))*\Z")
+_COMMENTS = re.compile(r"(?:[ \t]*(?:#[^\n]*)?(?:\n|\Z))*+\Z")
+_DIRECTIVES = re.compile(r"(?:(?:%[^\n]*|[ \t]*(?:#[^\n]*)?)(?:\n|\Z))*+\Z")
 
 
 def decode(raw: bytes, file: str) -> str:

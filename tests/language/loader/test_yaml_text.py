@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import tracemalloc
 
 import pytest
 
@@ -73,6 +74,16 @@ def test_documents_come_with_their_first_line_and_empty_ones_not_at_all() -> Non
     assert list(documents("a: 1\n---\n# nothing\n--- # b\nb: 2\n...\n")) == [("a: 1\n", 1), ("--- # b\nb: 2\n", 4)]
     assert list(documents("")) == []
     assert list(documents("a: '---'\n")) == [("a: '---'\n", 1)]  # no marker: it does not begin the line
+
+
+@pytest.mark.parametrize("line", ["\n", "# no case\n", "%YAML 1.2\n"])
+def test_lines_without_a_document_take_no_memory(line: str) -> None:
+    text = line * 200_000
+    tracemalloc.start()
+    assert not list(documents(text)) or line.startswith("%")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * len(text)
 
 
 @pytest.mark.parametrize(
