@@ -62,7 +62,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         return None
     file: CaseFile = CaseFile.from_parent(parent, path=file_path)
     shown = _without_commands(file.nodeid)  # pytest prints ids as they are
-    return file if shown == file.nodeid else CaseFile.from_parent(parent, path=file_path, nodeid=shown)
+    return (
+        file
+        if shown == file.nodeid
+        else CaseFile.from_parent(parent, path=file_path, nodeid=shown, name=_without_commands(file.name))
+    )
 
 
 def _without_commands(text: str) -> str:

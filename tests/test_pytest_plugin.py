@@ -158,6 +158,14 @@ def test_the_name_of_a_file_commands_no_terminal_and_no_service(
         assert not [line for line in lines if line.startswith("::") or "##vso" in line or "\x1b" in line]
 
 
+@pytest.mark.parametrize("name", ["c\n::error::x", "\x1b[2Jc"])
+def test_a_collected_file_is_shown_by_a_plain_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    (tmp_path / f"{name}.gradcheck.yaml").write_text(GOOD)
+    _, lines = call(tmp_path, "--collect-only", "-v")
+    assert not [line for line in lines if line.startswith("::") or "\x1b" in line]
+
+
 @pytest.mark.parametrize("suffix", ["yml", "YAML", "Yml"])
 def test_files_are_collected_whatever_the_letters_of_their_suffix(tmp_path: Path, suffix: str) -> None:
     (tmp_path / f"some.gradcheck.{suffix}").write_text(GOOD)
