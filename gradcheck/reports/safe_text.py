@@ -8,14 +8,22 @@ from unicodedata import category
 
 from gradcheck.errors import Place
 
-#: Letters and marks without a shape; Python does not print the other invisible ones.
-_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0") | {chr(code) for code in range(0xE0100, 0xE01F0)}
+#: Letters and marks without a shape, with variation selectors; Python does not print the other invisible ones.
+_INVISIBLE = frozenset(
+    (
+        *"\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U00016fe4\U0001d159",
+        *map(chr, (*range(0xFE00, 0xFE0F), *range(0xE0100, 0xE01F0))),
+    )
+)
+#: The selector of coloured emoji, where it follows none.
+_SELECTOR = re.compile("(?<=\\w)\ufe0f+")
 
 
 def plain(text: str) -> str:
     """Return the text on one line, control and invisible characters escaped."""
     if text.isascii() and text.isprintable():
         return text
+    text = _SELECTOR.sub(lambda found: "\\ufe0f" * len(found[0]), text)
     return "".join(letter if _is_visible(letter) else _escape(letter) for letter in text)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +24,12 @@ _EDGE, _THRESHOLD, _VALUES = 3, 16, 60
 
 def render(explanation: Explanation, format: str, width: int = 80) -> str:
     """Return the explanation in one of `FORMATS`, ending in a newline."""
-    return "".join(line.rstrip() + "\n" for line in FORMATS[format](explanation, width))
+    return _joined(FORMATS[format](explanation, width))
+
+
+def _joined(lines: Iterable[str]) -> str:
+    """Return lines as one text, without commands to a terminal."""
+    return "".join(plain(line).rstrip() + "\n" for some in lines for line in some.split("\n"))
 
 
 def _text(e: Explanation, width: int) -> Iterator[str]:
@@ -178,7 +183,7 @@ def render_derivative(e: ExplainedDerivative, format: str, width: int = 80) -> s
     else:
         lines += ["", *wrap(f"{e.term.name} {_shape(e.shape)} = {to_text(e.expr)}", width, "  ", "      "), ""]
         lines += wrap(_derivative_evidence(e), width, "", "")
-    return "".join(line.rstrip() + "\n" for line in lines)
+    return _joined(lines)
 
 
 def _derivative_evidence(e: ExplainedDerivative) -> str:

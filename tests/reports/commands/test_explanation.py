@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
+import yaml
 
 from gradcheck.checks.derivation import Explanation, explain
 from gradcheck.language.loader.case_files import load_text
@@ -56,6 +57,14 @@ def test_latex_aligns_graph_and_gradients(product: Explanation) -> None:
     assert (lines[0], lines[1], lines[-1]) == ("% case.yaml::product", r"\begin{align*}", r"\end{align*}")
     assert sum(r"\nabla_{" in line for line in lines) == len(product.formulas)
     assert all(line.endswith(r" \\") for line in lines[2:-2])
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_no_letter_of_a_formula_is_invisible(format: str) -> None:
+    text = render(explained("{name: hidden, inputs: {\u1160: 3, x\ufe00: 2}, graph: {y: \u1160 * x\ufe00}}"), format)
+    assert not {"\u1160", "\ufe00"} & set(text)
+    if format == "yaml":  # and it can be pasted
+        assert yaml.safe_load(text)["formulas"]["\u1160"] == "x\ufe00"
 
 
 @pytest.mark.parametrize("format", FORMATS)
