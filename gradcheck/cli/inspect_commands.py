@@ -100,11 +100,12 @@ def _derivative_term(jacobian: str, hessian: str) -> Derivative | None:
 @click.option("--step", type=click.IntRange(min=1), metavar="N", help="Only this step of the case, from 1.")
 @click.option("--tensor", metavar="NAME", default="", help="Only what this tensor receives and passes on.")
 @options.SEED
+@options.TIMEOUT
 @options.MEMORY
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @options.format_option("text", "json", "html", purpose="For reading, for programs, as a page to step through.")
 @options.VERBOSE
-def trace(case: str, step: int | None, tensor: str, as_json: bool, format: str, **further: int | None) -> int:
+def trace(case: str, step: int | None, tensor: str, as_json: bool, format: str, **further: Any) -> int:
     """Show the backward pass of one case, event by event.
 
     Who sends a gradient to whom, how many of how many each tensor has received, when it passes their sum on, in what
@@ -112,16 +113,20 @@ def trace(case: str, step: int | None, tensor: str, as_json: bool, format: str, 
     """
     reserve_own_stdout()
     from gradcheck.checks.isolation.memory_limit import memory_limit
+    from gradcheck.checks.isolation.time_limit import OutOfTime, deadline
     from gradcheck.cli.select import select_one
     from gradcheck.engines.traced_case import trace_case
     from gradcheck.language.implied_cotangents import with_implied_cotangents
     from gradcheck.language.sampling import draw
 
     chosen = select_one(case)
-    with memory_limit(further["memory"]):
-        chosen = with_implied_cotangents(chosen, further["seed"])
-        traced = trace_case(draw(chosen, further["seed"]))
-        explained = _explain_small_case(chosen, further["seed"])
+    try:
+        with deadline(further["timeout"]), memory_limit(further["memory"]):
+            chosen = with_implied_cotangents(chosen, further["seed"])
+            traced = trace_case(draw(chosen, further["seed"]))
+            explained = _explain_small_case(chosen, further["seed"])
+    except OutOfTime as error:
+        raise InvalidCase(f"not traced after {error.seconds:g} seconds", place=chosen.place) from None
     _check_step_and_tensor(traced, step, tensor)
     index = None if step is None else step - 1
     if format == "html":

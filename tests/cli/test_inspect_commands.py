@@ -170,6 +170,12 @@ def test_explain_ends_at_its_time_limit(cases: Path, gradcheck: Gradcheck) -> No
     assert outcome.err.count("not explained after 1e-06 seconds") == 2
 
 
+def test_trace_ends_at_its_time_limit(cases: Path, gradcheck: Gradcheck) -> None:
+    outcome = gradcheck("trace", "cases/good.yaml::squares", "--timeout", "1e-6")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "not traced after 1e-06 seconds" in outcome.err
+
+
 def test_explain_derives_one_jacobian_or_hessian(gradcheck: Gradcheck, cases: Path) -> None:
     assert (
         "jacobian(y, x) (2, 2) = 2 * diag(x)"

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.facts import Fact, fact
-from gradcheck.oracles.numeric.finite_differences import UNDERFLOW
+from gradcheck.oracles.numeric.finite_differences import UNDERFLOW, VAGUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,13 @@ class Answer:
         same = (self.values == other.values) | (np.isnan(self.values) & np.isnan(other.values) & known)
         return bool(np.all(near | same))
 
+    def is_vague(self, *sides: Answer) -> bool:
+        """Return whether the bar leaves open much, where a side is no number.
+
+        Any number is within a wide bar, and no infinity: that the bar excludes one side says nothing there."""
+        finite = np.logical_and.reduce([np.isfinite(side.values) for side in sides])
+        return not bool(np.all(finite | (self.error <= VAGUE * np.maximum(np.abs(self.values), 1.0))))
+
     def is_too_uncertain(self, allowance: Allowance) -> bool:
         """Return whether the error bar exceeds the allowance."""
         return not bool(np.all(self.error <= np.maximum(allowance.around(self.values), UNDERFLOW)))
@@ -55,7 +62,8 @@ def who_is_wrong(got: Answer, want: Answer, others: Sequence[Answer], allowance:
     blurred: list[Answer] = []
     for other in others:
         sides = [other.agrees(one, allowance) for one in (got, want)]
-        if all(sides) or (other.is_too_uncertain(allowance) and not any(sides)):
+        unsure = other.is_too_uncertain(allowance) and not any(sides)
+        if all(sides) or unsure or (other.independent and other.is_vague(got, want)):
             blurred.append(other)
         elif any(sides):
             camps[sides.index(True)].append(other)

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from gradcheck.oracles.numeric.finite_differences import Estimate, Method
+from gradcheck.oracles.numeric.finite_differences import VAGUE, Estimate, Method
 from gradcheck.oracles.numeric.numeric_gradient import NumericGradient
 
 Status = Literal["passed", "failed", "undecided", "not_differentiable"]
@@ -20,8 +20,6 @@ Status = Literal["passed", "failed", "undecided", "not_differentiable"]
 MAX_FULL_ELEMENTS = {"complex step": 1024, "differences": 128}
 #: The number of directions for a larger one, and the allowed standard deviations.
 DIRECTIONS, _SIGMAS = 6, 4.0
-#: The relative error below which a derivative refutes a claim that is not finite.
-_KNOWN = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ def is_refuted(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> 
     with np.errstate(all="ignore"):
         far = np.abs(claimed - estimate.value) > allowed + estimate.error
         outside = ~is_between_sides(estimate, claimed, allowed)
-    missing = ~np.isfinite(claimed) & (estimate.error <= _KNOWN * np.abs(estimate.value))
+    missing = ~np.isfinite(claimed) & (estimate.error <= VAGUE * np.abs(estimate.value))
     return np.where(estimate.kinked, outside, far | missing)
 
 

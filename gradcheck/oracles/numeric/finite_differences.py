@@ -28,12 +28,16 @@ _ENOUGH_BESIDE = 1e-11
 SMALLEST = float(np.finfo(np.float64).tiny)
 #: An error bar below this is that of numbers too small for a float64, not of a computation.
 UNDERFLOW = 1e-200
+#: The relative error bar below which a derivative decides between a number and none.
+VAGUE = 1e-3
 #: The precision of one-sided derivatives, which only show kinks and jumps.
 _SIDES = 1e-7
 #: The relative difference below which one-sided derivatives are equal.
 _SAME = 1e-7
 #: The largest step of a function that is rounding, in units of it.
 _JUMP = 1e4
+#: The change between the two smallest steps, relative to the function, above which it oscillates in between.
+_UNRESOLVED = 1e-3
 #: How many of the smallest steps show the noise.
 _TAIL = 4
 #: The distance from the small steps' value, in units of their spread, at which a value is wrong.
@@ -167,20 +171,22 @@ def slope(share: ShiftedTerms, first: float, unit: float, scale: float = 0.0) ->
     only relative to that, to about eleven digits.
     """
     at_rest, _ = share(0.0)
-    size, step = _size(at_rest), first
+    size, step, largest = _size(at_rest), first, 0.0
 
     def differences(wanted: float) -> tuple[np.ndarray, np.ndarray]:
-        nonlocal step
+        nonlocal step, largest
         (ahead, step), (behind, back) = share(wanted), share(-wanted)
         width = np.float64(step - back)  # may be 0 between numbers of very different size, which is no error of Python
-        noise = (unit * max(size, _size(ahead), _size(behind)) + SMALLEST) / width
+        largest = max(size, _size(ahead), _size(behind))
+        noise = (unit * largest + SMALLEST) / width
         central = _total(ahead, behind) / width
         sides = _total(behind, at_rest) / np.float64(back), _total(ahead, at_rest) / np.float64(step)
         return np.array([central, *sides]), np.asarray(noise)
 
     tableau = _extrapolate(differences, first, _KINDS, lambda found: _is_accurate_enough(found, scale))
     with np.errstate(all="ignore"):
-        return _slope_of(tableau, step, unit * size)
+        found = _slope_of(tableau, step, unit * size)
+        return replace(found, error=np.inf) if _is_unresolved(tableau, step, largest) else found
 
 
 def one_sided_slopes(share: ShiftedTerms, first: float, unit: float) -> tuple[float, float]:
@@ -226,6 +232,16 @@ def _slope_of(tableau: Tableau, step: float, rounding: float) -> Slope:
     if gap < error:  # the second derivative jumps: central differences are the worse
         return Slope(0.5 * (left + right), _MARGIN * gap)
     return Slope(value, _MARGIN * error)
+
+
+def _is_unresolved(tableau: Tableau, step: float, size: float) -> bool:
+    """Return whether the function changes a lot within the smallest step.
+
+    `sin(x)` at 1e12 does: its differences look like those of noise around a constant."""
+    if len(tableau.estimates) < LEVELS:
+        return False
+    last, before = tableau.estimates[-1][0], tableau.estimates[-2][0]
+    return bool(abs(last - before) * step > _UNRESOLVED * size)
 
 
 def _sides_differ(tableau: Tableau) -> bool:

@@ -56,6 +56,11 @@ def test_stated_numbers_follow_from_the_gradient_that_misses_them() -> None:
         ("1e-300", "x * x", "0"),  # a complex step underflows
         ("1", "1e-310 * x", "0"),
         ("700", "exp(-x)", "0"),
+        ("0.0", "log(x)", "7"),  # any number is within its bar there
+        ("0.0", "rsqrt(x)", "7"),
+        ("-1.0", "x / (1 + x)", "7"),
+        ("1e15", "sin(x)", "0"),  # differences see noise around a constant
+        ("1e12", "tan(x)", "0"),
         ("1e-200", "(x * exp(abs(x)) * x)", "0"),  # differences do
     ],
 )
