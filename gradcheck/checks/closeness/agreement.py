@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.facts import Fact, fact
-from gradcheck.oracles.numeric.finite_differences import UNDERFLOW, VAGUE
+from gradcheck.oracles.numeric.finite_differences import UNDERFLOW, is_vague
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,11 @@ class Answer:
         same = (self.values == other.values) | (np.isnan(self.values) & np.isnan(other.values) & known)
         return bool(np.all(near | same))
 
-    def is_vague(self, *sides: Answer) -> bool:
-        """Return whether the bar leaves open much, where a side is no number.
-
-        Any number is within a wide bar, and no infinity: that the bar excludes one side says nothing there."""
+    def may_decide(self, *sides: Answer) -> bool:
+        """Return whether, where a side is no number, the bar is narrow or met."""
         finite = np.logical_and.reduce([np.isfinite(side.values) for side in sides])
-        return not bool(np.all(finite | (self.error <= VAGUE * np.maximum(np.abs(self.values), 1.0))))
+        met = np.logical_or.reduce([self.values == side.values for side in sides])
+        return bool(np.all(finite | met | ~is_vague(self.values, self.error)))
 
     def is_too_uncertain(self, allowance: Allowance) -> bool:
         """Return whether the error bar exceeds the allowance."""
@@ -63,7 +62,7 @@ def who_is_wrong(got: Answer, want: Answer, others: Sequence[Answer], allowance:
     for other in others:
         sides = [other.agrees(one, allowance) for one in (got, want)]
         unsure = other.is_too_uncertain(allowance) and not any(sides)
-        if all(sides) or unsure or (other.independent and other.is_vague(got, want)):
+        if all(sides) or unsure or (other.independent and not other.may_decide(got, want)):
             blurred.append(other)
         elif any(sides):
             camps[sides.index(True)].append(other)

@@ -11,7 +11,7 @@ from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.double_precision import double_precision_problem
 from gradcheck.oracles.numeric.audit import MAX_FULL_ELEMENTS, audit, is_refuted
-from gradcheck.oracles.numeric.finite_differences import VAGUE
+from gradcheck.oracles.numeric.finite_differences import is_vague
 from gradcheck.oracles.numeric.numeric_gradient import NumericGradient, numeric_gradient
 
 #: An error bar below this part of a gap decides. A method resolves small elements no better than large.
@@ -42,9 +42,10 @@ def oracle_confirms(oracle: NumericGradient, c: Comparison) -> bool:
     mine, allowed = wide(claimed).ravel()[disputed], room.ravel()[disputed]
     gap = np.abs(mine - (0.0 if other is None else wide(other).ravel()[disputed]))
     finite = np.isfinite(gap)
-    largest = max(float(np.nanmax(room)), _OF_GAP * float(np.max(gap, where=finite, initial=0.0)))
-    enough = np.where(finite, largest, VAGUE * np.maximum(np.abs(estimate.value), 1.0))
-    tells = (estimate.error <= enough) | estimate.kinked
+    most = float(np.max(room, where=np.isfinite(room), initial=0.0))
+    largest = max(most, _OF_GAP * float(np.max(gap, where=finite, initial=0.0)))
+    sure = (estimate.value == mine) | ~is_vague(estimate.value, estimate.error)
+    tells = np.where(finite, estimate.error <= largest, sure) | estimate.kinked
     return bool(np.all(tells & ~is_refuted(estimate, mine, allowed)))
 
 

@@ -147,6 +147,14 @@ class Slope:
         return (self.value, self.value) if self.left is None or self.right is None else (self.left, self.right)
 
 
+def is_vague(value: np.ndarray, error: np.ndarray | float) -> np.ndarray:
+    """Return where a bar is too wide to decide between a number and none.
+
+    Any number is within a wide bar, and no infinity."""
+    narrow: np.ndarray = error <= np.maximum(VAGUE * np.abs(value), 1.0)
+    return ~narrow
+
+
 def _extrapolate(
     differences: Callable[[float], tuple[np.ndarray, np.ndarray]],
     first: float,
