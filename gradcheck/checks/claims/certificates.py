@@ -38,16 +38,32 @@ _SMALL = 1e-6
 
 def applies(context: Context) -> bool:
     """Return whether formulas must hold in general."""
-    return is_general(context.case) and bool(context.case.formulas) and context.can_be_checked
+    case = context.case
+    return is_general(case) and bool(case.formulas or case.wrong_formulas) and context.can_be_checked
 
 
 def check(context: Context) -> Iterable[Comparison]:
     """Add certificates and refutations to formulas that passed.
 
     A formula that is off by rounding passes if it is proved. One within a looser tolerance of the case or run is not
-    refuted."""
+    refuted. A wrong formula that survived the numbers may be refuted too."""
     certify(context, _passed_or_rounded(context))
+    _refute_survivors(context)
     return ()
+
+
+def _refute_survivors(context: Context) -> None:
+    """Refute wrong formulas that are off by less than the tolerance."""
+    survived = {(c.tensor, c.formula) for c in context.found if c.mismatch and c.mismatch.kind == "not_refuted"}
+    listed = [(name, claim) for name, claims in context.case.wrong_formulas.items() for claim in claims]
+    strict = [(n, c) for n, c in listed if not _is_looser(context.case, n, context.options.tolerance)]
+    for proofs, problem in proofs_of(context, [(n, c) for n, c in strict if (n, c.text) in survived]):
+        refuted = {key for key, proof in proofs.items() if key in survived and proof.status == "refuted"}
+        how = fact("refuted", how=fact("refuted_by_proof", sizes=tuple(problem.sizes.items())))
+        context.amend(
+            lambda c: c.what is ClaimKind.WRONG_FORMULA and c.status == "failed" and (c.tensor, c.formula) in refuted,  # noqa: B023
+            lambda c: replace(c, status="passed", mismatch=how),  # noqa: B023
+        )
 
 
 def certify_failed(context: Context, failed: Collection[tuple[str, str]]) -> None:

@@ -1,13 +1,14 @@
 """Excuse formulas that are NaN where the graph is defined, but else right.
 
-Such a formula passes with a note on where it is undefined. It fails if it is wrong where it is defined, defined
-nowhere at the case's own numbers, or nowhere else, not even close by. A formula with a step that overflows, while the
-graph does not, is unstable rather than wrong, and treated the same way.
+Such a formula passes with a note on where it is undefined. It fails if it is wrong where it is defined, not finite at
+numbers that the author wrote down, defined nowhere at the case's own numbers, or nowhere else, not even close by. A
+formula with a step that overflows, while the graph does not, is unstable rather than wrong, and treated the same way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,8 +22,11 @@ from gradcheck.checks.points.perturbation import scaled_problem
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import Fact, fact
-from gradcheck.language.case import Claim
+from gradcheck.language.case import Case, Claim
 from gradcheck.language.claim_kind import ClaimKind
+from gradcheck.language.expr.traverse import free_names, ops_in
+from gradcheck.language.random_streams import RANDOM_OPS
+from gradcheck.language.sampling import leaves_in_file_order
 
 
 def applies(context: Context) -> bool:
@@ -34,6 +38,10 @@ def check(context: Context) -> Iterable[Comparison]:
     """Pass formulas that fail by NaN or overflow and are right elsewhere."""
     for key in dict.fromkeys(_key(c) for c in context.found if _is_undefined_or_unstable(context, c)):
         listed = [c for c in context.found if _key(c) == key]
+        written = [c for c in listed if _is_at_written_numbers(context, c)]
+        if written:
+            _fail_with_region(context, written, listed)
+            continue
         is_excusable = all(not c.is_failing or _is_undefined_or_unstable(context, c) for c in listed)
         if is_excusable and _is_defined_here_and_nearby(context, listed):
             _pass_with_note(context, key, listed)
@@ -55,6 +63,26 @@ def _is_undefined_or_unstable(context: Context, c: Comparison) -> bool:
     if not c.is_failing or c.what not in (ClaimKind.FORMULA, ClaimKind.CHECK):
         return False
     return is_undefined(c) or (c.what is ClaimKind.FORMULA and is_unstable(context, c))
+
+
+def _is_at_written_numbers(context: Context, c: Comparison) -> bool:
+    """Return whether it is not finite at numbers that the author wrote down."""
+    differ = _differing_elements(c) if c.trial is None and c.is_failing and c.what is ClaimKind.FORMULA else None
+    return (
+        differ is not None and not np.isfinite(differ[0]).all() and _is_written_out(context.case, _claim_of(context, c))
+    )
+
+
+def _is_written_out(case: Case, claim: Claim) -> bool:
+    """Return whether no value that the formula is made of is drawn."""
+    leaves = {name: value.expr for name, value in leaves_in_file_order(case)}
+    made = leaves | {name: step.expr for name, step in (*case.graph.items(), *case.let.items())}
+    needed = set(free_names(claim.expr))
+    for name, expr in reversed(made.items()):
+        if name in needed and expr is not None:
+            needed.update(free_names(expr))
+    drawn = (name for name, expr in leaves.items() if expr is not None and not RANDOM_OPS.isdisjoint(ops_in(expr)))
+    return needed.isdisjoint(drawn)
 
 
 def is_undefined(c: Comparison) -> bool:
@@ -114,6 +142,11 @@ def _pass_with_note(context: Context, key: _Key, listed: Sequence[Comparison]) -
         return kept.with_notes(note) if c.trial is None else kept
 
     context.amend(lambda c: _key(c) == key, change)
+
+
+def _fail_with_region(context: Context, written: Sequence[Comparison], listed: Sequence[Comparison]) -> None:
+    region = _undefined_region(context, written, listed)
+    context.amend(lambda c: any(c is one for one in written), lambda c: replace(c, status="failed", mismatch=region))
 
 
 def _undefined_region(context: Context, undefined: Sequence[Comparison], listed: Sequence[Comparison]) -> Fact:

@@ -278,6 +278,8 @@ def _why_pass_cannot_start(context: Context, step: Step, number: int, kind: str)
         values = own.want.states[number].values if number < len(own.want.states) else {}
         shapes = tuple((root, values[root].shape) for root in step.roots if root in values)
         many = tuple((root, shape) for root, shape in shapes if np.prod(shape) != 1)
+        if shapes and not many:
+            return fact("complex_root", root=shapes[0][0], step=number + 1, steps=steps)
         return fact("root_of_many", roots=many, step=number + 1, steps=steps)
     if kind == "no_grad_required":
         return fact("root_of_none", roots=tuple(step.roots), step=number + 1, steps=steps)

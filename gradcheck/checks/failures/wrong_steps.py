@@ -302,8 +302,10 @@ def wrong_formulas(context: Context) -> list[tuple[int, Comparison, Claim]]:
 
 
 def needs_explanation(c: Comparison) -> bool:
-    """Return whether a formula is wrong by itself, and not for a NaN alone."""
-    is_nonfinite = c.mismatch is not None and c.mismatch.kind == "nonfinite_gradient"
+    """Return whether it is wrong by itself, not for a NaN or overflow alone."""
+    why = c.mismatch
+    is_overflow = why is not None and why.kind == "undefined_at" and why["overflows"]
+    is_nonfinite = is_overflow or (why is not None and why.kind == "nonfinite_gradient")
     return c.consequence_of is None and not is_nonfinite and not is_formula_supported(c.verdict)
 
 

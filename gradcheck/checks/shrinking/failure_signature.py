@@ -17,7 +17,7 @@ from gradcheck.language.trial_draws import can_vary_in_trials, is_general, with_
 #: Errors that cannot be tried repeatedly.
 _NOT_REPEATABLE = ("timeout", "memory")
 #: Errors of the file itself, in a known entry.
-_MISTAKES = ("refused", "root_of_many", "root_of_none", "step_refused")
+_MISTAKES = ("refused", "root_of_many", "complex_root", "root_of_none", "step_refused")
 #: Ends of a process, which a repetition would bring to the process that repeats it.
 _ENDS = ("process_ended",)
 #: Facts whose `error` is a kind of error.

@@ -128,6 +128,14 @@ def _root_of_many(found: Fact) -> str:
     )
 
 
+def _complex_root(found: Fact) -> str:
+    root = found["root"]
+    return (
+        f"{_step(found)}{root} is complex, and a backward pass without an incoming gradient begins at a real number; "
+        f"write loss: {root}.real, or backward: {{{root}: ones_like({root})}}"
+    )
+
+
 def _root_of_none(found: Fact) -> str:
     return f"{_step(found)}no input reaches {join_names(found['roots'])}, so that there is no gradient"
 
@@ -149,6 +157,7 @@ add_phrases(
         "refused": _graph_error,
         "claim_raised": _claim_raised,
         "root_of_many": _root_of_many,
+        "complex_root": _complex_root,
         "root_of_none": _root_of_none,
         "step_refused": _step_error,
     }

@@ -50,6 +50,25 @@ def test_a_formula_wrong_by_less_than_the_tolerance_is_refuted(check: Check) -> 
     assert formula.mismatch.kind == "refuted_by_proof"
 
 
+@pytest.mark.parametrize(
+    ("formula", "rest", "status"),
+    [
+        ("2.00000000001 * x", "", "passed"),
+        ("x + x", "", "failed"),
+        ("2.00000000001 * x", ", tolerance: {rtol: 1.0e-6}", "failed"),
+        ("2.00000000001 * x", ", generalize: false", "failed"),
+    ],
+)
+def test_a_wrong_formula_off_by_less_than_the_tolerance_is_refuted(
+    check: Check, formula: str, rest: str, status: str
+) -> None:
+    case = check(f"{{inputs: {{x: [1, 2]}}, graph: {{y: (x * x).sum()}}, wrong_formulas: {{x: {formula}}}{rest}}}")
+    assert case.status == status
+    (wrong,) = those(case, "wrong_formula")
+    assert wrong.mismatch is not None
+    assert wrong.mismatch.kind == ("refuted" if status == "passed" else "not_refuted")
+
+
 def test_a_number_that_was_rounded_refutes_nothing(check: Check) -> None:
     case = check(
         "{inputs: {x: 'randn(3)'}, graph: {loss: (x / 2 ** 0.5).sum()}, formulas: {x: 'full_like(x, 0.5 ** 0.5)'}}"

@@ -15,7 +15,6 @@ POSITIVE = "{inputs: {x: [1.5, 2, 3]}, graph: {y: x * x}, backward: {y: [1.0, 2,
 @pytest.mark.parametrize(
     ("case", "words"),
     [
-        (OWN, "undefined (NaN) at 2 of 6 elements: where x < 0"),
         (DRAWN, "undefined (NaN) at 4 of 5 elements: where x < 0"),
         (POSITIVE, "undefined (NaN) at 1 of 3 elements elsewhere: where x < 0"),
     ],
@@ -54,10 +53,33 @@ def test_a_domain_that_no_drawn_point_is_in_is_one(check: Check) -> None:
     assert found.status == "passed", failed(found)
 
 
+@pytest.mark.parametrize("written", ["[1.5, 0, 3]", "'linspace(0, 2, 3)'"])
+def test_undefined_at_a_point_that_the_author_wrote_down_fails(check: Check, written: str) -> None:
+    case = "{inputs: {x: %s}, graph: {y: prod(x)}, formulas: {x: grad(y) * prod(x) / x}}"
+    assert check(case % written).status == "failed"
+    assert check(OWN % "2 * exp(log(x)) * grad(y)").status == "failed"
+
+
 def test_a_single_point(check: Check) -> None:
-    found = check("{inputs: {x: [1.5, 0, 3]}, graph: {y: prod(x)}, formulas: {x: grad(y) * prod(x) / x}}")
+    inputs = "inputs: {x: 'tensor([1.5, 0, 3]) * rand(3)'}"
+    found = check(f"{{{inputs}, graph: {{y: prod(x)}}, formulas: {{x: grad(y) * prod(x) / x}}}}")
     assert found.status == "passed"
     assert any("where x == 0" in say(note) for c in found.comparisons for note in c.notes)
+
+
+def test_what_drawn_tensors_make_undefined_passes_beside_written_ones(check: Check) -> None:
+    case = """
+        dims: {n: 5}
+        inputs: {x: randn(n), w: %s}
+        graph: {y: "(w * x ** 2).sum()"}
+        let: {root: exp(log(x))}
+        formulas: {x: 2 * w * root}
+        """
+    assert check(case % "3").status == "passed"
+    assert (
+        check("{inputs: {x: [-1.0, 2], w: 'randn(2)'}, graph: {y: (w * x).sum()}, formulas: {w: exp(log(x))}}").status
+        == "failed"
+    )
 
 
 def test_a_formula_that_raises_at_other_numbers_is_undefined_there(check: Check) -> None:
@@ -94,14 +116,16 @@ UNSTABLE = "{inputs: {x: %s}, graph: {y: %s}, backward: {y: [1.0, 2, 3]}, formul
 def test_a_formula_that_overflows_where_the_graph_does_not_is_unstable_not_wrong(
     check: Check, x: list[float], graph: str, formula: str, where: str
 ) -> None:
-    found = check(UNSTABLE % (x, graph, formula))
+    drawn = f"'tensor({x}) * uniform(0.95, 1, [3])'"
+    found = check(UNSTABLE % (drawn, graph, formula))
     assert found.status == "passed", failed(found)
     (own,) = [c for c in found.comparisons if c.what == "formula" and c.trial is None]
     told = [say(note) for note in own.notes if note.kind == "undefined_at"]
     assert told
     assert told[0].startswith("overflows on the way at 1 of 3 elements")
     assert where in told[0]
-    assert check(UNSTABLE % (x, graph, f"1.001 * {formula}")).status == "failed"
+    assert check(UNSTABLE % (drawn, graph, f"1.001 * {formula}")).status == "failed"
+    assert check(UNSTABLE % (x, graph, formula)).status == "failed"  # the author wrote that point down
 
 
 def test_a_formula_that_is_infinite_by_itself_or_overflows_everywhere_fails(check: Check) -> None:

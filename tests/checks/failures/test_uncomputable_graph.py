@@ -91,6 +91,7 @@ def test_constants_of_the_wrong_kind(
     ("rest", "kind"),
     [
         ("graph: {y: x * 2}", "root_of_many"),
+        ("dtype: complex128\ngraph: {y: (x * x).sum()}", "complex_root"),
         ("graph: {y: x.detach().sum()}", "root_of_none"),
         ("graph: {y: x * 2}\nbackward: {y: [1, 2]}", "step_refused"),
     ],

@@ -74,6 +74,11 @@ PRODUCT = "y: A of shape [2, 3] and B of shape [4, 5] cannot be multiplied: 3 co
             "loss: y.sum(), or backward: {y: randn_like(y)}",
         ),
         (
+            fact("complex_root", root="y", step=1, steps=1),
+            "y is complex, and a backward pass without an incoming gradient begins at a real number; write "
+            "loss: y.real, or backward: {y: ones_like(y)}",
+        ),
+        (
             fact("root_of_none", roots=("y",), step=2, steps=2),
             "step 2: no input reaches y, so that there is no gradient",
         ),
