@@ -23,7 +23,7 @@ from gradcheck.checks.closeness.rounding import capped_allowance
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.disagreement import FILE, FORMULA, Disagreement, disagreement_of
 from gradcheck.checks.failures.one_sided_derivatives import classify_at_kink
-from gradcheck.checks.failures.oracle_support import oracle_confirms
+from gradcheck.checks.failures.oracle_support import normwise_slack, oracle_confirms
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
 from gradcheck.checks.failures.reference_errors import reference_error_verdict
 from gradcheck.checks.failures.reference_op_errors import ReferenceOpErrors
@@ -233,7 +233,7 @@ class _BlameAssignment:
         """Return what rounding may take the disputed gradient from the right one."""
         c, conditioning = disagreement.comparison, self.point.conditioning
         if c.operation is not None:
-            return None
+            return normwise_slack(disagreement.got, disagreement.want)
         if self._is_known_wrong(disagreement) and not conditioning.may_explain(c):
             return np.full(disagreement.want.shape, _PART * conditioning.limit)
         if conditioning.rough_rounding.is_negligible(c):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.closeness.tolerance import Tolerance
+from gradcheck.checks.closeness.tolerance import Tolerance, epsilon
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
@@ -16,6 +16,9 @@ from gradcheck.oracles.numeric.numeric_gradient import NumericGradient, numeric_
 
 #: An error bar below this part of a gap decides. A method resolves small elements no better than large.
 _OF_GAP = 2.0**-4
+#: The error that factorizations leave in every element, in roundings of the largest (Higham, "Accuracy and Stability
+#: of Numerical Algorithms", 2002, chapter 9). It is granted only beside a reference that is further off.
+_NORMWISE = 64.0
 #: The elements that are spread evenly, and those furthest off, if there are too many for each. Of many elements, some
 #: are close to kinks, and directions decide nothing.
 _SPREAD = 24
@@ -39,14 +42,29 @@ def oracle_confirms(oracle: NumericGradient, c: Comparison) -> bool:
         estimate = oracle.deciding_partials(disputed.tolist(), *both)
     except COMPUTATION_ERRORS:
         return False
-    mine, allowed = wide(claimed).ravel()[disputed], room.ravel()[disputed]
-    gap = np.abs(mine - (0.0 if other is None else wide(other).ravel()[disputed]))
+    (mine, theirs), allowed = both, room.ravel()[disputed]
+    gap = np.abs(mine - theirs)
     finite = np.isfinite(gap)
     most = float(np.max(room, where=np.isfinite(room), initial=0.0))
     largest = max(most, _OF_GAP * float(np.max(gap, where=finite, initial=0.0)))
     sure = (estimate.value == mine) | ~is_vague(estimate.value, estimate.error)
     tells = np.where(finite, estimate.error <= largest, sure) | estimate.kinked
+    rounding = _normwise_rounding(wide(claimed), claimed.dtype)
+    if np.any(is_refuted(estimate, theirs, allowed + rounding)):  # not only in elements that should be zero
+        allowed = np.maximum(allowed, rounding)
     return bool(np.all(tells & ~is_refuted(estimate, mine, allowed)))
+
+
+def normwise_slack(got: np.ndarray, want: np.ndarray) -> np.ndarray | None:
+    """Return the rounding of a whole gradient, if some element is further off."""
+    rounding = _normwise_rounding(wide(got), got.dtype)
+    is_further_off = bool(np.any(np.abs(wide(got) - wide(want)) > rounding))
+    return np.full(want.shape, rounding) if is_further_off else None
+
+
+def _normwise_rounding(gradient: np.ndarray, dtype: np.dtype) -> float:
+    size = np.abs(gradient)
+    return _NORMWISE * epsilon(dtype) * float(np.max(size, where=np.isfinite(size), initial=0.0))
 
 
 def _sample(disputed: np.ndarray, claimed: np.ndarray, other: np.ndarray | float) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.checks.conftest import Check
 
 SATURATED = (
@@ -32,3 +34,25 @@ def test_a_large_tensor_in_many_of_its_elements(check: Check) -> None:
     assert found.wrong_references == ("torch",)
     slip = large.replace("SLIP", "(1 + 1e-4 * (arange(20) == 3))[:, None]")
     assert check(slip, corrected=False).status == "failed"
+
+
+@pytest.mark.parametrize(
+    ("matrix", "adjugate"),
+    [
+        ("[[-3, -3, 3], [3, 3, -3], [3, 9, 3]]", "[[36.0, -18.0, 18.0], [36.0, -18.0, 18.0], [0.0, 0.0, 0.0]]"),
+        ("[[2, 3, 3], [1, 3, 3], [3, 9, 9]]", "[[0.0, 0.0, 0.0], [0.0, 9.0, -9.0], [0.0, -3.0, 3.0]]"),
+    ],
+)
+def test_elements_that_should_be_zero_are_off_by_rounding(matrix: str, adjugate: str, check: Check) -> None:
+    """A factorization leaves 1e-16 there, beside which torch, of 0 throughout, is further off elsewhere."""
+    singular = f"{{inputs: {{A: {matrix}}}, graph: {{d: torch.det(A)}}, expected: {{A: CLAIM}}}}"
+    found = check(singular.replace("CLAIM", adjugate))
+    assert found.status == "passed"
+    assert found.wrong_references == ("torch",)
+    assert check(singular.replace("CLAIM", adjugate.replace("0.0", "1e-3"))).status == "failed"
+
+
+def test_a_tiny_element_is_no_rounding_of_a_large_one(check: Check) -> None:
+    scaled = "{inputs: {x: [2.0, 3.0]}, graph: {y: '(x * tensor([1.0, 1e-30])).sum()'}, expected: {x: [1.0, CLAIM]}}"
+    assert check(scaled.replace("CLAIM", "1e-30")).status == "passed"
+    assert check(scaled.replace("CLAIM", "2e-30")).status == "failed"
