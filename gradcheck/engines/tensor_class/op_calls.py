@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import prod
 from typing import Any
@@ -71,16 +71,13 @@ class OpCalls:
         return made
 
     def _call_form(self, op: Op, form: CallForm, bound: tuple[Any, ...], given: tuple[list[Any], Shape]) -> Any:
-        """Return the library's result; a deliberate exception is Unsupported."""
+        """Return the library's result."""
         try:
-            with allow_undefined_numbers(op, bound), translate_errors(f"its {form.label}"):
+            with guarded_call(op, bound, form):
                 return form.call(self.engine.library, *given)
-        except EngineError as error:
-            if error.__cause__ is None or not is_deliberate(error.__cause__):
-                self.engine.note_call(LibraryCall(None, op, form, bound, given[1]))
-                raise
-            compute(op, bound)  # raises an error that the case may expect
-            raise Unsupported(error.message, lacks=op.name) from error
+        except EngineError:
+            self.engine.note_call(LibraryCall(None, op, form, bound, given[1]))
+            raise
 
     def detach(self, tensor: WrappedTensor) -> WrappedTensor:
         """Return the library's detached tensor, or a new one of the same values."""
@@ -156,13 +153,19 @@ class OpCalls:
 
 
 @contextmanager
-def allow_undefined_numbers(op: Op, bound: Sequence[Any]) -> Iterator[None]:
-    """Raise Unsupported if Python raises for inf or NaN, as 1 / 0 does."""
+def guarded_call(op: Op, bound: tuple[Any, ...], form: CallForm) -> Iterator[None]:
+    """Raise Unsupported for exceptions that show no mistake.
+
+    They are deliberate, or Python's own for inf or NaN, as that of 1 / 0."""
     try:
-        yield
+        with translate_errors(f"its {form.label}"):
+            yield
     except EngineError as error:
         raised = error.__cause__
-        if not isinstance(raised, (ArithmeticError, ValueError)) or is_deliberate(raised):
+        if raised is not None and is_deliberate(raised):
+            compute(op, bound)  # raises an error that the case may expect
+            raise Unsupported(error.message, lacks=op.name) from error
+        if not isinstance(raised, (ArithmeticError, ValueError)):
             raise
         with np.errstate(all="ignore"):
             if np.isfinite(compute(op, bound)).all():

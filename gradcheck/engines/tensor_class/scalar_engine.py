@@ -22,7 +22,7 @@ from gradcheck.engines.tensor_class.backward_engine import Seeds
 from gradcheck.engines.tensor_class.capabilities import check_can_accumulate
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.engines.tensor_class.hypotheses import A, B
-from gradcheck.engines.tensor_class.op_calls import OpCalls, allow_undefined_numbers
+from gradcheck.engines.tensor_class.op_calls import OpCalls, guarded_call
 from gradcheck.engines.tensor_class.op_lookup import NoForm
 from gradcheck.engines.tensor_class.operand_broadcast import broadcast_operands, sum_to_operands
 from gradcheck.engines.tensor_class.traits import made_dtype
@@ -226,7 +226,7 @@ class ScalarCalls(OpCalls):
             return self._structural(op, bound)
         try:
             return self._elementwise(op, bound)
-        except (EngineError, EndlessRecursion):
+        except (EngineError, EndlessRecursion, Unsupported):
             if not any(_is_named_constant(value) for value in bound):
                 raise
         return self._elementwise(op, tuple(self._own_constant(value) for value in bound))
@@ -251,7 +251,7 @@ class ScalarCalls(OpCalls):
         given, operands = operands, [np.broadcast_to(operand, shape) for operand in operands]
         first = [self._scalar(operand.reshape(-1)[0]) for operand in operands]
         form, library = self.lookup.form(op, (*first, *bound[count:])), self.engine.library
-        with allow_undefined_numbers(op, bound), translate_errors(f"its {form.label}"):
+        with guarded_call(op, bound, form):
             for index in np.ndindex(shape):
                 numbers = [operand[index] for operand in operands]
                 result[index] = form.call(library, [*numbers, *bound[count:]], ())

@@ -82,6 +82,18 @@ def test_a_constant_is_the_classs_own_where_plain_numbers_raise(number: type, ch
     assert {c.cause.fault.kind for c in found.comparisons if c.cause} == {"it_raises"}  # not its gradient rule
 
 
+def test_what_its_code_rejects_is_lacking(number: type, check: Check) -> None:
+    class Positive(number):  # type: ignore[valid-type, misc]
+        def exp(self) -> Any:
+            if self.data < 0:
+                raise ValueError("only positive numbers")
+            return self * 1.0
+
+    found = check(Positive, "inputs: {x: [1, -2]}\ngraph: {y: x.exp().sum()}\n")
+    assert found.status == "unsupported", [c for c in found.comparisons if c.status != "passed"]
+    assert {c.lacks for c in found.comparisons if c.engine == "mine"} == {"exp"}
+
+
 def test_numbers_have_their_own_gradients(engine: ScalarClassEngine) -> None:
     x = engine.leaf(np.array([1.0, 2.0]), True)
     (y,) = (x * x,)
