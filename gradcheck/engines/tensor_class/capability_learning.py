@@ -183,7 +183,10 @@ def _score_hypotheses(engine: BackwardEngine) -> Iterator[tuple[_Score, tuple[st
     """Yield each hypothesis with its score, up to the first perfect one."""
     for flag in engine.api.grad_flags:
         engine.use_flag(flag)
-        dtype, total = made_dtype(engine), UNKNOWN.total_shape
+        try:
+            dtype, total = made_dtype(engine), UNKNOWN.total_shape
+        except USER_EXCEPTIONS:  # no leaf may have this flag
+            continue
         for can in hypotheses(engine.api, replace(UNKNOWN, dtype=dtype)):
             if can.total_shape != total:
                 total = can.total_shape

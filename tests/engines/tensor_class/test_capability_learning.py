@@ -55,6 +55,16 @@ def test_a_pass_that_always_raises_teaches_nothing(variant: Callable[..., type])
     assert learned(variant(MUTE)).not_understood == "RuntimeError: never"
 
 
+def test_a_flag_that_no_leaf_may_have_is_passed_over(variant: Callable[..., type]) -> None:
+    class Joined(variant(MUTE)):  # type: ignore[misc]
+        def __init__(self, data: Any, makers: Any = (), in_graph: bool = False) -> None:
+            super().__init__(data, makers)
+            if in_graph:
+                raise RuntimeError("it was made of nothing")
+
+    assert learned(Joined).not_understood == "RuntimeError: never"
+
+
 def test_gradients_that_are_jacobians_are_no_torch_gradients() -> None:
     class Transposing(sound.Tensor):
         def __init__(self, data: Any, *rest: Any) -> None:
