@@ -191,10 +191,10 @@ class Api:
         if field_ and not self.has_run_pass:
             return getattr(tensor, field_, None)  # a property would compute its gradient, and keep it
         try:
-            if self.gradient_name:
-                found = getattr(tensor, self.gradient_name, None)
-            else:
-                found = next(candidates(tensor, dialects.GRADIENTS, dialects.GRADIENT_METHODS), None)
+            names = () if self.gradient_name else dialects.GRADIENTS
+            found = getattr(tensor, self.gradient_name or "_", None)
+            if not self.gradient_name or (found is None and self.keeps_first_gradient):  # a method may compute it
+                found = next(candidates(tensor, names, dialects.GRADIENT_METHODS), None)
             found = found() if callable(found) and not self.is_tensor(found) else found
         except USER_EXCEPTIONS as error:
             if field_ and isinstance(error, RecursionError):  # of the computed gradient

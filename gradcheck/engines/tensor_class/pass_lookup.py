@@ -48,8 +48,10 @@ def passes_of(kind: type, made: Any, gradient_name: str, homes: Sequence[ModuleT
     yield from _tape_passes(homes, kind)
     yield from _trainer_passes(homes, made)
     own = inspect.getattr_static(kind, gradient_name or "_", None)
-    if callable(own) or isinstance(own, property):
-        yield from (pass_by_attribute(name) for name in _empty_attributes(made) if name != gradient_name)
+    computed = callable(own) or isinstance(own, property)
+    if computed or any(callable(getattr(kind, name, None)) for name in dialects.GRADIENT_METHODS):
+        names = (name for name in _empty_attributes(made) if not (computed and name == gradient_name))
+        yield from map(pass_by_attribute, names)
     for runner in runners:  # as a function of the leaf and the root
         if runner.leaf_mode == "each":
             yield PassRunner(_with_swapped_arguments(runner.function), "each")
@@ -147,11 +149,15 @@ def _trainer_passes(homes: Sequence[ModuleType], made: Any) -> Iterator[PassRunn
 
 
 def _empty_attributes(made: Any) -> list[str]:
-    """Return attributes that are None or 0, those named like gradients first."""
-    found = []
-    for name in vars_of(made):
-        value = getattr(made, name, "")
-        if value is None or (type(value) in (int, float) and value == 0):
-            found.append(name)
-    named = [name for name in found if not set(words_of(name)).isdisjoint(dialects.PASS_WORDS)]
+    """Return attributes that are None or 0, those named like gradients first.
+
+    These may also be 1: then each tensor is a root until it is used."""
+    values = {name: getattr(made, name, "") for name in vars_of(made)}
+    values = {name: value for name, value in values.items() if value is None or type(value) in (int, float)}
+    found = [name for name, value in values.items() if not value]
+    named = [
+        name
+        for name in values
+        if not set(words_of(name)).isdisjoint(dialects.PASS_WORDS) and values[name] in (None, 0, 1)
+    ]
     return list(dict.fromkeys((*named, *found)))

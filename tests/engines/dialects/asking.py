@@ -38,6 +38,44 @@ class Owns(Asks):
         return self.derivative()
 
 
+class Unasked(Asks):
+    """A root until it is used: its gradient is 1, and None from then on, until a method computes it."""
+
+    def __init__(self, value: float) -> None:
+        self.value, self.made, self.grad = value, [], 1.0  # type: ignore[var-annotated]
+
+    def get_gradient(self) -> Any:
+        if self.grad is None:
+            self.grad = sum(local * one.get_gradient() for local, one in self.made)
+        return self.grad
+
+    def _into(self, made: Any, *parts: Any) -> Any:
+        for one, _ in parts:
+            one.grad = None
+        return super()._into(made, *parts)
+
+    derivative = None  # type: ignore[assignment]
+
+
+class Private(Unasked):
+    """The same, as a property over an attribute."""
+
+    def __init__(self, value: float) -> None:
+        self.value, self.made, self._grad = value, [], 1.0  # type: ignore[var-annotated]
+
+    @property
+    def grad(self) -> Any:  # type: ignore[override]
+        if self._grad is None:
+            self._grad = sum(local * one.grad for local, one in self.made)
+        return self._grad
+
+    @grad.setter
+    def grad(self, gradient: Any) -> None:
+        self._grad = gradient
+
+    get_gradient = None  # type: ignore[assignment]
+
+
 class Forgets(Asks):
     """With the last use in place of all of them."""
 

@@ -40,6 +40,8 @@ UNDERSTOOD: dict[Any, tuple[str, ...]] = {
     columns.Columns: ("numbers",),
     asking.Asks: ("numbers", "reuse"),
     asking.Owns: ("reuse",),
+    asking.Unasked: ("numbers", "reuse"),
+    asking.Private: ("numbers", "reuse"),
     asking.Collects: ("products", "numbers", "reuse", "bare"),
     asking.Listed: ("products", "bare", "reuse", "twice"),
     asking.OneByOne: ("reuse",),
