@@ -59,6 +59,9 @@ def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None
     above = (kind for kind in reversed(api.tensor_type.__mro__) if hasattr(kind, api.backward_name))
     api.base_type = next(above, api.tensor_type) if api.backward_name else api.tensor_type
     api.gradient_name = next((n for n in dialects.GRADIENTS if _may_hold_gradient(made, n)), "")
+    leaf_type = None if api.gradient_name else _leaf_type_of(constructor)
+    if leaf_type is not None:
+        return api_of(leaf_type, name, module)
     behind = isinstance(inspect.getattr_static(api.tensor_type, api.gradient_name or "_", None), property)
     api.gradient_field = f"_{api.gradient_name}" if behind and f"_{api.gradient_name}" in vars_of(made) else ""
     api.is_scalar = api.is_scalar or not _holds_arrays(api)
@@ -78,10 +81,23 @@ def _maker_of(constructor: Callable[..., Any], module: ModuleType | None) -> Cal
     for home, name in product((homes[0], module, constructor, homes[1]), dialects.MAKERS):
         function: Callable[..., Any] | None = getattr(home, name, None)
         try:
-            if function is not None and isinstance(function(_SAMPLE.tolist()), constructor):
+            if function not in (None, constructor) and isinstance(function(_SAMPLE.tolist()), constructor):
                 return function
         except USER_EXCEPTIONS:  # it takes others
             continue
+    return None
+
+
+def _leaf_type_of(constructor: Callable[..., Any]) -> type | None:
+    """Return the subclass of leaves, which alone have a gradient, if any."""
+    kinds: list[type] = constructor.__subclasses__() if isinstance(constructor, type) else []
+    for kind in (kind for kind in kinds if not set(words_of(kind.__name__)).isdisjoint(dialects.LEAVES)):
+        api = Api(kind, kind.__name__)
+        api.grad_flags = _flags(kind)
+        with suppress(UsageError):
+            made = _sample_tensor(api)
+            if any(_may_hold_gradient(made, name) for name in dialects.GRADIENTS):
+                return kind
     return None
 
 

@@ -42,6 +42,9 @@ DEFAULT_ARGUMENTS: dict[str, Callable[[], Any]] = {
 #: Functions that make a tensor of numbers, if the constructor takes no numbers: of its module, or of the class.
 MAKERS = ("tensor", "from_numpy", "from_list", "from_array", "from_data", "make_tensor", "as_tensor", "make")
 
+#: Words in the names of subclasses whose tensors are leaves, if the class that is named keeps no gradients.
+LEAVES = ("parameter", "param", "variable", "var", "leaf")
+
 # Reading it -----------------------------------------------------------------------------------------
 
 #: Attributes (or methods without arguments) that hold its values; methods that return them.
@@ -50,7 +53,20 @@ VALUE_METHODS = ("numpy", "asnumpy", "to_numpy", "tolist", "item")
 #: Methods without arguments that compute lazy values: they return or store them.
 REALIZE_METHODS = ("realize", "compute", "evaluate", "eval", "forward", "materialize", "execute", "run")
 #: Attributes (or methods without arguments) that hold its gradient; methods that return it.
-GRADIENTS = ("grad", "gradient", "_grad", "_gradient", "grads", "adjoint", "derivative", "der", "deriv", "dv", "g")
+GRADIENTS = (
+    "grad",
+    "gradient",
+    "_grad",
+    "_gradient",
+    "grads",
+    "adjoint",
+    "derivative",
+    "der",
+    "deriv",
+    "dv",
+    "g",
+    "delta",
+)
 GRADIENT_METHODS = ("get_grad", "get_gradient")
 #: Words in the names of others that may hold it: `grad_value`, `grad_tensor()`.
 GRADIENT_WORDS = ("grad", "gradient", "adjoint", "derivative", "cotangent")

@@ -108,14 +108,47 @@ def test_a_constructor_of_shapes_gives_way_to_the_function_that_takes_numbers(mo
     assert not api.is_scalar
 
 
-def test_a_gradient_may_be_called_a_derivative_in_short() -> None:
+def test_a_class_may_be_called_like_the_function_that_takes_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Hidden:
+        def __init__(self, numbers: Any) -> None:
+            self.inner = object()
+
+    monkeypatch.setattr(sys.modules[__name__], "tensor", Hidden, raising=False)
+    with pytest.raises(UsageError, match="has no backward"):
+        api_of(Hidden, "Hidden")
+
+
+def test_leaves_may_be_of_a_subclass_which_alone_has_a_gradient() -> None:
+    class Base:
+        def __init__(self, data: Any) -> None:
+            self.data = np.asarray(data)
+
+        def sum(self) -> None: ...
+
+        def backward(self, gradient: Any = None) -> None: ...
+
+    class Shape(Base):
+        grad = None
+
+    class Parameter(Base):
+        def __init__(self, data: Any) -> None:
+            super().__init__(data)
+            self.grad = None
+
+    api = api_of(Base, "Base")
+    assert (type(api.make(X, True)), api.base_type, api.gradient_name) == (Parameter, Base, "grad")
+
+
+@pytest.mark.parametrize("name", ["der", "delta"])
+def test_a_gradient_may_be_called_a_derivative_in_short(name: str) -> None:
     class Node:
         def __init__(self, val: Any) -> None:
-            self.val, self.der = val, 0.0
+            self.val = val
+            setattr(self, name, 0.0)
 
         def backward(self) -> None: ...
 
-    assert api_of(Node, "Node").gradient_name == "der"
+    assert api_of(Node, "Node").gradient_name == name
 
 
 def test_a_mark_that_is_computed_is_not_set() -> None:
