@@ -70,6 +70,9 @@ class _ProblemWriter:
             self.module, folder = import_name(engine.api.module), import_folder(engine.api.module)
             if folder not in (None, Path.cwd()):
                 self.where = [f"# in the folder {os.path.relpath(folder)}"]
+            leaves = self.api.constructor
+            if isinstance(leaves, type) and getattr(engine.api.module, self.constructor, leaves) is not leaves:
+                self.module, self.constructor = import_name(sys.modules[leaves.__module__]), leaves.__name__
         if not "".join(self.where).isprintable():
             raise Unsupported("a comment has one line")
         if not all(part.isidentifier() for part in (*self.module.split("."), self.constructor)):

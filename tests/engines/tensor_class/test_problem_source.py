@@ -160,3 +160,20 @@ def test_a_class_in_no_module_is_not_written(variant: Callable[..., type]) -> No
     for name in ("mine", "a/mine.py:Tensor"):
         with pytest.raises(Unsupported, match="only a class in a module"):
             problem_source(adapt(variant(), name), problem_from("{inputs: {x: [1, 2]}, graph: {y: x.sum()}}"))
+
+
+def test_leaves_are_made_by_their_own_class(engine: Any) -> None:
+    keep = "        self.grad = None\n"
+    engine((keep, ""), ("if tensor.grad is None", "if vars(tensor).get('grad') is None"))
+    module = sys.modules["handmade"]
+    parameter = (
+        "class Parameter(Tensor):\n    def __init__(self, data, makers=()):\n        super().__init__(data, makers)\n"
+        + keep
+    )
+    exec(parameter, vars(module))
+    found = adapt(vars(module)["Tensor"], "handmade.Tensor", module)
+    lines = problem_source(found, problem_from("{inputs: {x: 2.0}, graph: {y: x * x}}")).splitlines()
+    assert [line for line in lines if "Parameter" in line] == [
+        "from handmade import Parameter",
+        "x = Parameter(np.array(2.0))",
+    ]
