@@ -25,7 +25,7 @@ from gradcheck.checks.implementations.differences_engine import DifferencesEngin
 from gradcheck.checks.implementations.divisor_mistakes import divisor_mistakes
 from gradcheck.checks.implementations.gradient_relations import find_relations, whole_to_each_of_equals
 from gradcheck.checks.implementations.look_alikes import look_alikes
-from gradcheck.checks.implementations.loop_mistakes import ignored_incoming, loop_mistakes
+from gradcheck.checks.implementations.loop_mistakes import loop_mistakes, result_mistakes
 from gradcheck.checks.implementations.op_mistakes import find_op_mistakes
 from gradcheck.checks.implementations.returned_shapes import summed_again, summed_note
 from gradcheck.checks.implementations.second_order import exceeds_rounding
@@ -52,6 +52,8 @@ _BESIDE_TIES, _BESIDE = 8, 2.0**-10
 _BARS = 16.0
 #: The number of further points with other sizes.
 _SIZES = 2
+#: Mistakes that look like others where an op is linear.
+_AS_IN_A_PART = ("incoming_passed_on", "forward_value")
 _EXPLAINED = (ClaimKind.GRADIENT, ClaimKind.VALUE)
 
 
@@ -93,6 +95,8 @@ def _diagnose(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, num
     are_given = all(value.expr is None for value in context.case.inputs.values())
     if found[0].kind == "unknown" and are_given and seen and seen[0][1].want.size >= _FEWEST:
         found = diagnose([seen[0][1]])  # given arrays may be symmetric, or orthogonal, and are not when they move
+    if any(one.kind in _AS_IN_A_PART for one in found):  # of one branch, perhaps: others may contradict it
+        found = diagnose(e for _, e in [*seen, *_evidence_at_other_sizes(context, engine, c)])
     if any(one.kind in ("factor", "mean_for_sum") for one in found):
         everywhere = [*seen, *_evidence_at_other_sizes(context, engine, c)]
         ratios = [ratio_of(e.got_or_zeros, e.want, point.problem.sizes) for point, e in everywhere]
@@ -101,7 +105,7 @@ def _diagnose(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, num
         found = divisor_mistakes(seen) or found
     found = _without_smooth_rounding(engine, c, seen, found)
     if found[0].kind == "unknown" and c.what is ClaimKind.GRADIENT:
-        found = _whole_at_ties(context, engine, c) or ignored_incoming(c.tensor, seen) or found
+        found = _whole_at_ties(context, engine, c) or result_mistakes(c.tensor, seen) or found
     is_unsure = found[0].kind == "unknown" or (found[0].kind == "dtype" and found[0].confidence == "possible")
     if is_unsure and len(context.case.steps) == 1:
         found = _diagnose_precision(engine, seen) or _find_mistakes(formulas, engine, c, seen) or found

@@ -192,3 +192,44 @@ def _two(x: Any) -> Any:
 def test_code_with_several_results_is_diagnosed() -> None:
     why = _wrong(_two, lambda dy, dz, x: -(dy * np.cos(x) + 2 * dz * x), x=(3, 4))
     assert "the sign is wrong" in why
+
+
+class _HardSigmoid(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return (x + 3).clamp(0, 6) / 6
+
+    @staticmethod
+    def backward(ctx: Any, *g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return g[0] * (x.abs() <= 3)
+
+
+class _Clipped(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x.clamp(0, 1)
+
+    @staticmethod
+    def backward(ctx: Any, *g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return g[0] * (x > 0)
+
+
+@pytest.mark.parametrize(
+    ("code", "spec", "cause", "contradicted"),
+    [
+        (_HardSigmoid, "F.hardsigmoid(x)", "off by the constant factor 6", "passed on as it is"),
+        (_Clipped, "clamp(x, 0, 1)", "x >= 0 where (x >= 0) & (x <= 1) belongs", "stands where its derivative"),
+    ],
+)
+def test_a_cause_that_holds_in_one_branch_alone_is_contradicted(
+    code: Any, spec: str, cause: str, contradicted: str
+) -> None:
+    with pytest.raises(AssertionError) as failed:
+        check_function(code.apply, x=(5,) if code is _Clipped else (4, 3), spec=spec)
+    told = " ".join(str(failed.value).split())
+    assert cause in told
+    assert contradicted not in told
