@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: The largest input of which gradients are known, and how often the code is called in all.
-_MOST_ELEMENTS, _MOST_CALLS = 256, 4_000
+_MOST_ELEMENTS, _MOST_CALLS = 256, 9_000
 #: The precision at which steps end, the largest error, and the step at which both sides must agree.
 _ENOUGH, _MAX_ERROR, _SIDES = 1e-11, 1e-4, 2.0**-16
 
@@ -32,7 +32,7 @@ _ENOUGH, _MAX_ERROR, _SIDES = 1e-11, 1e-4, 2.0**-16
 class DifferencesEngine:
     """Finite differences as an engine, and right gradients of the code.
 
-    calls   how often the code was called; after the most, nothing has a gradient
+    calls   how often the code was called; after the most, no other point has a gradient
     error   the largest error of a derivative, relative to the largest by the same element"""
 
     def __init__(self, engine: CodeEngine, wrong: Collection[str]) -> None:
@@ -43,7 +43,7 @@ class DifferencesEngine:
     def evaluate(self, problem: Problem) -> Evaluation:
         """Return the code's evaluation with these gradients."""
         found = Point(problem, Engines((self._engine,), self._engine)).evaluation(self._engine)
-        if not found.states or found.error is not None or self.calls > _MOST_CALLS:
+        if not found.states or found.error is not None:
             return replace(found, states=())
         own = found.states[0].gradients
         gradients = _Gradients(own, set(self.wrong) & problem.inputs.keys(), lambda name: self._gradient(problem, name))
@@ -93,11 +93,12 @@ class DifferencesEngine:
         try:
             with self._engine.session(problem.dtype), np.errstate(all="ignore"):
                 found, error = array_derivative(moved, first, unit, _ENOUGH)
-                bend = moved(first * _SIDES) + moved(-first * _SIDES) - 2 * moved(0.0)
+                here = moved(0.0)
+                bend = moved(first * _SIDES) + moved(-first * _SIDES) - 2 * here
         except GradcheckError:
             return None
         scale = largest_finite(found)
-        is_clear = np.all(error <= _MAX_ERROR * scale) if scale else not np.any(error)
+        is_clear = np.all(error <= _MAX_ERROR * (scale or largest_finite(here) / (8 * first)))
         has_sides = np.any(np.abs(bend) > 0.01 * first * _SIDES * (scale or 1.0))
         if not is_clear or has_sides or found.dtype.kind == "c":
             return None

@@ -77,6 +77,7 @@ def find_relations(name: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
         yield from _partly_right(got, want, right)
         for key, factor in factors_on_tape(name, point, got, want, right):
             yield Relation("factor_of_tensor", key, fact("comes_with_factor", factor=factor))
+        yield from _wrong_slices(right, want != 0)
 
     return relation_at_all_points(seen, at)
 
@@ -148,6 +149,20 @@ def _cropped(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> Iterator[
         part = got[tuple(slice(s, s + size) for s, size in zip(starts, want.shape, strict=True))]
         if _close(part, want, evidence).all():
             yield Relation("reshaped", ("cropped", where), fact("cut_out_of", where=where))
+
+
+def _wrong_slices(right: np.ndarray, matter: np.ndarray) -> Iterator[Relation]:
+    """Yield axes with slices that are wrong throughout; the others are right."""
+    for axis, size in enumerate(right.shape):
+        agree = np.moveaxis(right, axis, 0).reshape(size, -1)
+        counts = np.moveaxis(matter, axis, 0).reshape(size, -1)
+        places = tuple(np.flatnonzero(~agree.all(1)).tolist())
+        if not places or (agree & counts)[list(places)].any() or not (agree & counts).any():
+            continue
+        if size > len(places) + 1 and places in ((0,), (size - 1,), (0, size - 1)):
+            yield Relation("branch", ("border", axis), fact("wrong_border", dim=axis))
+        elif right.ndim > 1 or len(places) > 2 == places[1] - places[0] + 1:
+            yield Relation("branch", ("slices", axis, places), fact("wrong_slices", places=places, dim=axis))
 
 
 def _partly_right(got: np.ndarray, want: np.ndarray, right: np.ndarray) -> Iterator[Relation]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
+from math import prod
 
 import numpy as np
 
@@ -26,6 +27,8 @@ from gradcheck.language.problem import Problem
 _LONGEST, _MOST_AXES = 24, 10
 #: The most loops, one within another, of which only the last round may count.
 _MOST_LOOPS = 4
+#: The most windows of a pair of axes, and how nearly contributions add up.
+_MOST_WINDOWS, _NEAR = 36, 1e-5
 
 
 def loop_mistakes(name: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
@@ -34,37 +37,69 @@ def loop_mistakes(name: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
     def at(point: Point, evidence: Evidence, keys: frozenset[Hashable] | None) -> Iterator[Relation]:
         if evidence.got_or_zeros.shape != evidence.want.shape:
             return
-        for number, (tensor, axis) in enumerate(_axes(name, point.problem)):
-            key = (tensor, axis)
-            if number < _MOST_AXES and (keys is None or any(k[:2] == key for k in keys if isinstance(k, tuple))):
-                parts = list(_parts(name, point, tensor, axis))
-                yield from _slice_relations(parts, key, evidence)
+        axes = list(_axes(name, point.problem))[:_MOST_AXES]
+        seeds = point.problem.seeds[0]
+        is_found = False
+        for one in _slices_of([axis for axis in axes if axis[0] in seeds], name, point, evidence, keys):
+            is_found = True
+            yield one
         yield from _last_of_nested_loops(name, point, evidence)
+        yield from _overwritten_windows(name, point, evidence)
+        if is_found:
+            return  # other inputs cost differences anew
+        yield from _slices_of([axis for axis in axes if axis[0] not in seeds], name, point, evidence, keys)
         for text, problem in _flipped_inputs(name, point.problem):
             if (keys is None or ("as if", text) in keys) and matches(_gradient(name, point, problem), evidence):
                 yield Relation("flipped", ("as if", text), fact("computed_with", tensor=text))
+        for text, problem in _without_inputs(name, point.problem):
+            if (keys is None or ("zero", text) in keys) and matches(_gradient(name, point, problem), evidence):
+                yield Relation("use_dropped", ("zero", text), fact("computed_without", tensor=text))
 
     return relation_at_all_points(seen, at)
 
 
-def ignored_incoming(name: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
-    """Return the result whose incoming gradient the code ignores."""
+def result_mistakes(name: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
+    """Return the result whose incoming gradient is ignored or has a factor."""
 
     def at(point: Point, evidence: Evidence, keys: frozenset[Hashable] | None) -> Iterator[Relation]:
         (seeds,) = point.problem.seeds
         for root, seed in seeds.items():
             if seed is not None and len(seeds) > 1:
                 without = replace(point.problem, seeds=({**seeds, root: np.zeros_like(seed)},))
-                if matches(_gradient(name, point, without), evidence):
+                others = _gradient(name, point, without)
+                if matches(others, evidence):
                     yield Relation("use_dropped", root, fact("incoming_of_one_ignored", tensor=root))
+                elif others is not None and (factor := _factor(evidence, others)):
+                    yield Relation("factor", (root, factor), fact("result_with_factor", tensor=root, factor=factor))
 
     return relation_at_all_points(seen, at)
 
 
-def _slice_relations(parts: list[np.ndarray | None], key: tuple[str, int], evidence: Evidence) -> Iterator[Relation]:
-    found = [one for one in parts if one is not None]
-    if len(found) != len(parts) or not found:
-        return
+def _slices_of(
+    axes: list[tuple[str, int]], name: str, point: Point, evidence: Evidence, keys: frozenset[Hashable] | None
+) -> Iterator[Relation]:
+    for tensor, axis in axes:
+        if keys is None or any(k[:2] == (tensor, axis) for k in keys if isinstance(k, tuple)):
+            parts = [one for one in _parts(name, point, tensor, axis) if one is not None]
+            if _add_up(parts, wide(evidence.want)):  # else the gradient is not linear in that input
+                yield from _slice_relations(parts, (tensor, axis), evidence)
+
+
+def _add_up(parts: list[np.ndarray], whole: np.ndarray) -> bool:
+    near = _NEAR * float(np.max(np.abs(whole), initial=0.0))
+    return len(parts) > 0 and np.allclose(np.sum(parts, axis=0), whole, rtol=_NEAR, atol=near)
+
+
+def _factor(evidence: Evidence, others: np.ndarray) -> float:
+    """Return the factor of what is not among `others`, or 0 if none fits."""
+    part, mine = wide(evidence.want) - others, wide(evidence.got_or_zeros) - others
+    if part.shape != mine.shape or part.dtype.kind == "c" or not part.any():
+        return 0.0
+    factor = float(f"{np.vdot(part, mine) / np.vdot(part, part):.5g}")
+    return factor if matches((others + factor * part).astype(evidence.want.dtype), evidence) else 0.0
+
+
+def _slice_relations(found: list[np.ndarray], key: tuple[str, int], evidence: Evidence) -> Iterator[Relation]:
     tensor, axis = key
     overlaid = np.zeros(evidence.want.shape)
     for one in found:
@@ -78,6 +113,12 @@ def _slice_relations(parts: list[np.ndarray | None], key: tuple[str, int], evide
             missing = fact("slice_left_out", which=text, tensor=tensor, dim=axis)
             yield Relation("use_dropped", (*key, "without", text), missing)
     yield from _missing_slices(found, key, evidence)
+    for dim, size in enumerate(evidence.want.shape):
+        if size == len(found):
+            own = np.stack([one.take(place, dim) for place, one in enumerate(found)], dim)
+            if matches(own.astype(evidence.want.dtype), evidence):
+                what = fact("slices_apart", tensor=tensor, dim=axis, own=dim)
+                yield Relation("path_dropped", (*key, dim, "own"), what)
 
 
 def _missing_slices(parts: list[np.ndarray], key: tuple[str, int], evidence: Evidence) -> Iterator[Relation]:
@@ -130,6 +171,45 @@ def _last_of_nested_loops(name: str, point: Point, evidence: Evidence) -> Iterat
                     )
 
 
+def _overwritten_windows(name: str, point: Point, evidence: Evidence) -> Iterator[Relation]:
+    """Yield pairs of axes whose windows overlap, and replace each other."""
+    (seeds,) = point.problem.seeds
+    for (root, seed), axes in product(seeds.items(), ((1, 2), (2, 3))):
+        if seed is None or seed.ndim != evidence.want.ndim or seed.ndim <= axes[1]:
+            continue
+        sizes = [seed.shape[axis] for axis in axes]
+        if min(sizes) < 2 or prod(sizes) > _MOST_WINDOWS:
+            continue
+        parts: dict[tuple[int, ...], np.ndarray] = {}
+        for places in np.ndindex(*sizes):
+            where = (slice(None),) * axes[0] + places
+            alone = np.zeros_like(seed)
+            alone[where] = seed[where]
+            one = _gradient(name, point, replace(point.problem, seeds=({**seeds, root: alone},)))
+            parts[places] = np.zeros(evidence.want.shape) if one is None else one
+        what = fact("windows_overwritten", tensor=root, dims=tuple(map(str, axes)))
+        for whole in (False, True):
+            overlaid = np.zeros(evidence.want.shape)
+            for places, one in parts.items():
+                covered = _window(parts, places, axes) if whole else one != 0
+                overlaid = np.where(covered, one, overlaid)
+            if matches(overlaid.astype(evidence.want.dtype), evidence):
+                yield Relation("overwritten", (root, axes, "windows"), what)
+
+
+def _window(parts: dict[tuple[int, ...], np.ndarray], places: tuple[int, ...], axes: tuple[int, int]) -> np.ndarray:
+    """Return where the window at these places may have numbers."""
+    covered = np.ones(next(iter(parts.values())).shape, dtype=bool)
+    for number, axis in enumerate(axes):
+        alike = sum(np.abs(one) for at, one in parts.items() if at[number] == places[number])
+        reached = np.flatnonzero(np.moveaxis(np.asarray(alike), axis, 0).reshape(covered.shape[axis], -1).any(1))
+        span = np.zeros(covered.shape[axis], dtype=bool)
+        if reached.size:
+            span[reached[0] : reached[-1] + 1] = True
+        covered &= span.reshape((-1,) + (1,) * (covered.ndim - axis - 1))
+    return covered
+
+
 def _axes(name: str, problem: Problem) -> Iterator[tuple[str, int]]:
     """Yield short axes of incoming gradients, then of other inputs."""
     (seeds,) = problem.seeds
@@ -162,6 +242,12 @@ def _gradient(name: str, point: Point, problem: Problem) -> np.ndarray | None:
         return None
     gradient = found.states[0].gradients.get(name)
     return None if gradient is None else wide(gradient)
+
+
+def _without_inputs(name: str, problem: Problem) -> Iterator[tuple[str, Problem]]:
+    for other, array in problem.inputs.items():
+        if other != name:
+            yield other, replace(problem, inputs={**problem.inputs, other: np.zeros_like(array)})
 
 
 def _flipped_inputs(name: str, problem: Problem) -> Iterator[tuple[str, Problem]]:

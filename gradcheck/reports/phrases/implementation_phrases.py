@@ -138,6 +138,14 @@ add_phrases(
         "slices_overwritten": "the contributions of the slices of {tensor} along dim {dim} replace each other",
         "slices_left_out": "the slices {places:ranges} of {tensor} along dim {dim} are left out",
         "nested_overwritten": "contributions along dims {dims:commas} of {tensor} replace each other: the last is left",
+        "windows_overwritten": "contributions of windows along dims {dims:commas} of {tensor} replace each other where "
+        "they overlap",
+        "slices_apart": "each slice along dim {own} has what arrives from the same slice of {tensor} along dim {dim} "
+        "alone: paths between slices are dropped",
+        "wrong_slices": "right but in the slices {places:ranges} along dim {dim}",
+        "wrong_border": "right inside, and wrong at the border along dim {dim}",
+        "result_with_factor": "what arrives from {tensor} comes with the factor {factor:value}",
+        "computed_without": "the terms with {tensor} are missing: this is the gradient for 0 in its place",
         "incoming_of_one_ignored": "the incoming gradient of {tensor} is ignored",
         "slice_left_out": "the {which} slice of {tensor} along dim {dim} is left out",
         "slice_alone": "the {which} slice of {tensor} along dim {dim} alone is counted",

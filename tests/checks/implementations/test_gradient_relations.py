@@ -47,6 +47,22 @@ def test_they_are_named(wrong: Any, kind: str) -> None:
     assert kind in kinds_of(wrong)
 
 
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [((0, -1), "right inside, and wrong at the border along dim 0"), ((1, 2), "right but in the slices 1 to 2")],
+)
+def test_wrong_slices_are_named(rows: tuple[int, ...], told: str) -> None:
+    def wrong(g: Any, c: Any) -> Any:
+        found = right(g, c)
+        found[list(rows)] = (g * np.sin(3 * c[0]))[list(rows)]
+        return found, (g * np.sin(c[0])).sum(0)
+
+    generator = np.random.default_rng(0)
+    with pytest.raises(AssertionError) as failed:
+        check_function(forward, wrong, x=generator.normal(size=(5, 4)), s=generator.uniform(0.5, 2, 4))
+    assert told in str(failed.value)
+
+
 def test_what_holds_at_one_point_alone_is_not_told() -> None:
     def chance(g: Any, c: Any) -> Any:
         return right(g, c) * (1.5 + np.sin(1e4 * np.abs(c[0]).sum()))

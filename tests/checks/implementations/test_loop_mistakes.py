@@ -89,3 +89,83 @@ def test_the_last_round_of_nested_loops_is_named() -> None:
     with pytest.raises(AssertionError) as failed:
         check_function(_convolved, _assigned, x=(3, 5), w=(2,))
     assert "contributions along dims 0, 1 of y replace each other" in " ".join(str(failed.value).split())
+
+
+def _pooled(x: Any) -> Any:
+    found = np.zeros((*x.shape[:2], x.shape[2] - 1, x.shape[3] - 1))
+    for i, j in np.ndindex(*found.shape[2:]):
+        found[:, :, i, j] = x[:, :, i : i + 2, j : j + 2].max((2, 3))
+    return found, (x, found)
+
+
+def _assigned_windows(whole: bool, g: Any, cache: Any) -> Any:
+    x, found = cache
+    dx = np.zeros_like(x)
+    for i, j in np.ndindex(*found.shape[2:]):
+        window = (slice(None), slice(None), slice(i, i + 2), slice(j, j + 2))
+        chosen = x[window] == found[:, :, i, j, None, None]
+        dx[window] = np.where(chosen, g[:, :, i, j, None, None], 0 if whole else dx[window])
+    return dx
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_windows_that_replace_each_other_are_named(whole: bool) -> None:
+    with pytest.raises(AssertionError) as failed:
+        check_function(_pooled, lambda g, cache: _assigned_windows(whole, g, cache), x=(2, 3, 4, 4))
+    assert "windows along dims 2, 3 of y replace each other" in " ".join(str(failed.value).split())
+
+
+def _summed_so_far(x: Any, h: Any) -> Any:
+    found = np.zeros_like(x)
+    for t in range(x.shape[1]):
+        found[:, t] = h = np.tanh(x[:, t] + 0.5 * h)
+    return found, found
+
+
+def _each_step_alone(g: Any, found: Any) -> Any:
+    d = g * (1 - found**2)
+    return d, 0.5 * d[:, 0]
+
+
+def test_paths_between_steps_that_are_dropped_are_named() -> None:
+    with pytest.raises(AssertionError) as failed:
+        check_function(_summed_so_far, _each_step_alone, x=(2, 4), h=(2,))
+    told = " ".join(str(failed.value).split())
+    assert "each slice along dim 1 has what arrives from the same slice of y along dim 1 alone" in told
+
+
+def _affine(a: Any, x: Any, start: Any) -> Any:
+    found = np.zeros_like(x)
+    found[:, 0] = a[:, 0] * start + x[:, 0]
+    for t in range(1, x.shape[1]):
+        found[:, t] = a[:, t] * found[:, t - 1] + x[:, t]
+    return found, (a, x, start)
+
+
+def _without_x(g: Any, cache: Any) -> Any:
+    a, x, start = cache
+    before, _ = _affine(a, 0 * x, start)
+    carried = np.zeros_like(g)
+    for t in reversed(range(g.shape[1])):
+        carried[:, t] = g[:, t] + (a[:, t + 1] * carried[:, t + 1] if t + 1 < g.shape[1] else 0)
+    return carried * np.concatenate([start[:, None], before[:, :-1]], 1), carried, carried[:, 0] * a[:, 0]
+
+
+def test_terms_of_an_input_that_are_missing_are_no_overwritten_slices() -> None:
+    with pytest.raises(AssertionError) as failed:
+        check_function(_affine, _without_x, a=(2, 4), x=(2, 4), start=(2,))
+    told = str(failed.value)
+    assert "the terms with x are missing" in told
+    assert "replace each other" not in told
+
+
+def _halved(dy: Any, dz: Any, cache: Any) -> Any:
+    x, h = cache
+    inner = dy * (1 - np.tanh(x + h) ** 2)
+    return inner + 0.5 * dz * h * h, inner + 2 * dz * x * h
+
+
+def test_a_result_that_arrives_with_a_factor_is_named() -> None:
+    with pytest.raises(AssertionError) as failed:
+        check_function(_cell, lambda dy, dz, cache: _halved(dy, dz, cache), x=(3, 4), h=(3, 4))
+    assert "what arrives from y[1] comes with the factor 0.5" in str(failed.value)
