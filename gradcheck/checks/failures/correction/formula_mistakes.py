@@ -110,6 +110,23 @@ def another_operator(at: EditPosition) -> Iterator[int]:
         yield from (at.pool.call(op, *at.children) for op in _OPERATORS if not is_op(at.node, op))
 
 
+def misplaced_parenthesis(at: EditPosition) -> Iterator[int]:
+    """Yield `a * b + c` for `a * (b + c)`."""
+    if not is_op(at.node, "mul") or len(at.children) != 2:
+        return
+    call = at.pool.call
+    for product, total in (at.children, at.children[::-1]):
+        op = next((op for op in ("add", "sub") if is_op(at.pool.exprs[total], op)), "")
+        if not op:
+            continue
+        one, other = at.pool.children[total]
+        is_nested = is_op(at.pool.exprs[product], "mul") and len(at.pool.children[product]) == 2
+        pairs = at.pool.children[product] if is_nested else ()
+        for factor, rest in ((product, None), *zip(pairs, pairs[::-1], strict=True)):
+            for terms in ((call("mul", factor, one), other), (one, call("mul", factor, other))):
+                yield call(op, *terms) if rest is None else call("mul", rest, call(op, *terms))
+
+
 def a_part_alone(at: EditPosition) -> Iterator[int]:
     """Yield a part with the shape of the whole."""
     array = at.pool.array(at.part)
@@ -152,6 +169,7 @@ FORMULA_MISTAKES: tuple[FormulaMistake, ...] = (
     one_side,
     single_term,
     another_operator,
+    misplaced_parenthesis,
     a_part_alone,
     another_number,
     moved_numbers,

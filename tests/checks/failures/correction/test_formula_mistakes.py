@@ -19,6 +19,8 @@ MADE = {
     "clamp(x, -1, 1)": ("maximum(x, -1)", "minimum(x, 1)"),
     "sum(x, dim=0)": ("select(x, 0, 0)", "select(x, 0, -1)", "mean(x, dim=0)"),
     "1 + x * (1 - w)": ("1 - w", "w"),
+    "x * (1 + w)": ("x * 1 + w", "1 + x * w"),
+    "2.5 * x * (1 - w)": ("2.5 * (x * 1 - w)", "2.5 * x * 1 - w"),
     "0.75 * x": ("0.25 * x", "1.5 * x"),
     "flip(cumsum(flip(x, (0,)), dim=0), (0,))": ("cumsum(x, dim=0)",),
     "constant_pad_nd(x, (-1, -2))": ("constant_pad_nd(x, (-2, -1))", "constant_pad_nd(x, (0, -3))"),
