@@ -14,6 +14,7 @@ from gradcheck.checks.derivatives.entry_mistakes import (
     factors,
     orders,
     parts,
+    scaled_slices,
     wrong_products,
 )
 from gradcheck.errors import UsageError
@@ -68,7 +69,7 @@ def check_jacobian(
             reports.append(jacobian_report(wrong[-1], at, number))
     if wrong:
         first = [one for one in wrong if one.term == wrong[0].term and one.is_wrong]
-        known = common_mistake(first, (wrong_products, orders, factors, parts)) if first else None
+        known = common_mistake(first, (wrong_products, orders, factors, parts, scaled_slices)) if first else None
         cause = f"\n  cause: {say(known[1])}" if known else ""
         raise AssertionError(f"{reports[0]}{cause}") from None
 

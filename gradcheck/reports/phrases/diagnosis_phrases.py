@@ -72,6 +72,7 @@ add_phrases(
         "triangle_alone": "the {side} triangle alone",
         "derivative_inverted": "the inverse of what is right: the Jacobian of the inverse function",
         "derivative_factor": lambda f: f"off by the factor {f['tensor']}{_exponent(f['power'])}",
+        "slice_with_factor": "off by the factor {factor:value} at index {place} of dim {dim} alone",
         "derivative_constant": "off by the factor {factor:value}",
         "term_missing": "one term is missing: {term}",
         "terms_missing": "terms are missing: {terms:and}",

@@ -5,14 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.derivatives.entry_mistakes import Entries, common_mistake, factors, orders, parts, wrong_products
+from gradcheck.checks.derivatives.entry_mistakes import (
+    Entries,
+    common_mistake,
+    factors,
+    orders,
+    parts,
+    scaled_slices,
+    wrong_products,
+)
 
 J = np.array([[1.0, 2.0], [3.0, 7.0]])
 OTHER = np.array([[2.0, -1.0], [0.5, 4.0]])
 
 
 def kinds(got: np.ndarray, want: np.ndarray = J, term: str = "J") -> str:
-    found = common_mistake([Entries(got, want, 1, term, 1e-6)], (wrong_products, orders, factors, parts))
+    found = common_mistake([Entries(got, want, 1, term, 1e-6)], (wrong_products, orders, factors, parts, scaled_slices))
     return found[1].kind if found else ""
 
 
@@ -28,6 +36,8 @@ def kinds(got: np.ndarray, want: np.ndarray = J, term: str = "J") -> str:
         (np.triu(J), "triangle_alone"),
         (np.linalg.inv(J), "derivative_inverted"),
         (J + J.T, "transpose_term_added"),
+        (J * np.array([[1.0], [0.5]]), "slice_with_factor"),
+        (J * np.array([1.0, -1.0]), "slice_with_factor"),
         (J.ravel(), "derivative_reshaped"),
         (J + OTHER, ""),
         (J, ""),
