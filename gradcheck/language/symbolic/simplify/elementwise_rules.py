@@ -243,6 +243,21 @@ def sizes_as_numel(node: Expr, know: PartProperties) -> Expr | None:
     return Attribute(owner, "numel") if {index for _, index in known} == set(range(len(known))) else None
 
 
+def counted_ones(node: Expr, know: PartProperties) -> Expr | None:
+    """Rewrite `s * sum(ones_like(x))` as `s * n`."""
+    if not is_product(node):
+        return None
+    product = Product.of(node)
+    others = [factor for factor, _ in product.factors.values() if not is_call(factor, "sum", 1)]
+    if not product.divisors and all(is_call(factor, "ones_like", 1) for factor in others):
+        return None  # a number for a tensor
+    for factor, times in product.factors.values():
+        if times == 1 and is_call(factor, "sum", 1) and not factor.kwargs and is_call(factor.args[0], "ones_like", 1):
+            count = Attribute(factor.args[0].args[0], "numel")
+            return product.replace_factor(factor, know.size_expr(count) or count).render()
+    return None
+
+
 def size_of(node: Expr) -> tuple[Expr, int] | None:
     """Return x and 0 of `x.shape[0]`."""
     if not is_call(node, "getitem", 2):

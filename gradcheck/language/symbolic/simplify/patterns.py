@@ -29,6 +29,7 @@ PATTERNS = (
     ("linalg.inv(linalg.inv(x))", "x"),
     ("linalg.inv(x.T)", "linalg.inv(x).T"),
     ("sqrt(x) ** 2", "x"),
+    ("2 ** log2(x)", "x"),
     ("exp(log_softmax(x, dim=d))", "softmax(x, dim=d)"),
     ("unsqueeze(ones_like(x), dim=d)", "ones_like(unsqueeze(x, dim=d))"),
     ("sgn(x)", "sign(x)"),  # of a real x

@@ -63,10 +63,11 @@ def diagonal_of_a_number(node: Expr, know: PartProperties) -> Expr | None:
     if not is_call(node, "diagonal_scatter", 2) or not is_call(node.args[0], "zeros_like", 1):
         return None
     owner, product = node.args[0].args[0], Product.of(node.args[1])
-    if product.is_ones():
+    below = [divisor for divisor, _ in product.divisors.values()]
+    if Product(product.number, product.factors).is_ones() and all(map(know.is_number, below)):
         shape = Attribute(owner, "shape")
         sizes = tuple(Call("getitem", (shape, Literal(dim))) for dim in (0, 1))
-        return Product.of(Call("eye", sizes)).with_number(product.number).render()
+        return Product(product.number, Product.of(Call("eye", sizes)).factors, product.divisors).render()
     return Call("diag", (node.args[1],)) if know.ndim(node.args[1]) == 1 else None
 
 
@@ -88,13 +89,44 @@ def vector_rearranged(node: Expr, know: PartProperties) -> Expr | None:
 
 def squeezed_reduction(node: Expr, know: PartProperties) -> Expr | None:
     """Rewrite `squeeze(sum(x, dim=1, keepdim=True), dim=1)` without keepdim."""
-    if not isinstance(node, Call) or node.op not in ("squeeze", "reshape") or not isinstance(node.args[0], Call):
+    if not isinstance(node, Call) or node.op not in ("squeeze", "reshape", "sum") or not isinstance(node.args[0], Call):
         return None
     inner = node.args[0]
     rest = tuple((name, value) for name, value in inner.kwargs if name != "keepdim")
     if inner.op != "sum" or len(inner.args) != 1 or len(rest) == len(inner.kwargs):
         return None
-    return Call("sum", inner.args, rest)
+    return Call("sum", inner.args, rest) if node.op != "sum" or node.kwargs == rest else None
+
+
+def adjoint_of_added_dim(node: Expr, know: PartProperties) -> Expr | None:
+    """Rewrite the adjoint of `x[:, None]` as `sum(u, dim=1)`."""
+    if not is_call(node, "index_adjoint", 3):
+        return None
+    items = _items(node.args[1])
+    added = [place for place, item in enumerate(items) if item == Literal(None)]
+    if len(added) != 1 or any(item != Slice() for item in items if item != Literal(None)):
+        return None
+    return Call("sum", node.args[:1], (("dim", Literal(added[0])),))
+
+
+def adjoint_of_slice(node: Expr, know: PartProperties) -> Expr | None:
+    """Rewrite the adjoint of `x[1:]` as `pad(u, [1, 0])`."""
+    if not is_call(node, "index_adjoint", 3):
+        return None
+    items, ndim = _items(node.args[1]), know.ndim(node)
+    cut = [place for place, item in enumerate(items) if item != Slice()]
+    found = items[cut[0]] if len(cut) == 1 else None
+    if not isinstance(found, Slice) or found.step is not None or ndim is None:
+        return None
+    start, stop = (0 if bound is None else integer(bound) for bound in (found.start, found.stop))
+    if start is None or stop is None or start < 0 or stop > 0 or (found.stop is not None and not stop):
+        return None
+    amounts = (*(0, 0) * (ndim - 1 - cut[0]), start, -stop)
+    return Call("pad", (node.args[0], Sequence(tuple(map(Literal, amounts)), False)))
+
+
+def _items(index: Expr) -> tuple[Expr, ...]:
+    return index.items if isinstance(index, Sequence) and index.is_tuple else (index,)
 
 
 def identity_product(node: Expr, know: PartProperties) -> Expr | None:
@@ -185,7 +217,7 @@ def open_slice(node: Expr, know: PartProperties) -> Expr | None:
     if not is_call(node, "getitem", 2):
         return None
     index = node.args[1]
-    items = index.items if isinstance(index, Sequence) and index.is_tuple else (index,)
+    items = _items(index)
     if not all(isinstance(item, Slice) or integer(item) is not None for item in items):
         return None  # `None` and `...` shift the dimensions
     shapes = know.shapes(node.args[0])

@@ -19,6 +19,8 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
     (elementwise_rules.expanded_one, "expand(2 * ones_like(s), x.shape)", "2 * ones_like(x)"),
     (elementwise_rules.sizes_as_numel, "x / (x.shape[0] * x.shape[1])", "x / x.numel()"),
     (elementwise_rules.sizes_as_numel, "x / (n * m)", "x / x.numel()"),
+    (elementwise_rules.counted_ones, "s * sum(ones_like(u))", "s * x.shape[0]"),
+    (elementwise_rules.counted_ones, "sum(ones_like(x)) / s", "x.numel() / s"),
     (elementwise_rules.pull_scalar_out, "a @ (s * x)", "s * (a @ x)"),
     (elementwise_rules.pull_scalar_out, "unsqueeze(v / m, dim=0)", "unsqueeze(v, dim=0) / m"),
     (elementwise_rules.drop_promoting_cast, "x - to(k, torch.float64)", "x - k"),
