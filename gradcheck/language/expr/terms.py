@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from typing import TypeAlias, TypeGuard
 
-from gradcheck.language.expr.nodes import Call, Expr
+from gradcheck.autograd.families import MATRIX_PRODUCTS
+from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.expr.traverse import rewrite
 
 #: A term and its sign, 1 or -1.
@@ -47,6 +48,24 @@ def at_most(count: int, terms: Iterator[Term]) -> list[Term] | None:
     return found if len(found) <= count else None
 
 
+def split_sign(expr: Expr) -> tuple[int, Expr]:
+    """Return the sign of a product's first factor, and the product without it."""
+    spine: list[Call] = []
+    node = expr
+    while isinstance(node, Call) and node.op in ("mul", "div", *MATRIX_PRODUCTS) and len(node.args) == 2:
+        spine.append(node)
+        node = node.args[0]
+    if isinstance(node, Literal) and isinstance(node.value, (int, float)) and node.value < 0:
+        node = Literal(-node.value)
+    elif isinstance(node, Call) and node.op == "neg":
+        node = node.args[0]
+    else:
+        return 1, expr
+    for call in reversed(spine):
+        node = Call(call.op, (node, call.args[1]), call.kwargs)
+    return -1, node
+
+
 def left_to_right(expr: Expr) -> Expr:
     """Return `a * b * c` for `a * (b * c)`."""
 
@@ -66,5 +85,12 @@ def _multiplied_out(node: Call) -> Call:
     for index, factor in enumerate(node.args[: 1 if node.op == "div" else 2]):
         if is_sum(factor) or (isinstance(factor, Call) and factor.op == "neg"):
             before, after = node.args[:index], node.args[index + 1 :]
-            return Call(factor.op, tuple(Call(node.op, (*before, part, *after), node.kwargs) for part in factor.args))
+            terms = (Call(node.op, (*before, part, *after), node.kwargs) for part in factor.args)
+            return Call(factor.op, tuple(map(_without_one, terms)))
     return node
+
+
+def _without_one(term: Call) -> Expr:
+    """Return `a` for `a * 1` and `1 * a`."""
+    rest = [factor for factor in term.args if factor != Literal(1)]
+    return rest[0] if term.op == "mul" and len(rest) == 1 else term

@@ -77,7 +77,8 @@ add_phrases(
         "term_missing": "one term is missing: {term}",
         "terms_missing": "terms are missing: {terms:and}",
         "no_mask": lambda f: (
-            f"a mask is missing: 0 belongs {'where' if f['is_zero_there'] else 'except where'} {f['condition']}"
+            f"a {'mask' if f['value'] == '0' else 'case'} is missing: {f['value']} belongs "
+            f"{'where' if f['is_there'] else 'except where'} {f['condition']}"
         ),
         "term_of_other_sign": "one term has the wrong sign: {term}",
         "extra_term": "one term is too much: {term}",
@@ -87,6 +88,11 @@ add_phrases(
         "extra_divisor": "the division by {factor} is too much",
         "other_dim": "{op} goes over dim {got}, where dim {want} belongs",
         "part_exchanged": "{got} stands where {want} belongs",
+        "parts_swapped": "{one} and {other} stand in each other's place",
+        "two_causes": "{one}; {other}",
+        "no_keepdim": "{op} lacks keepdim=True",
+        "extra_keepdim": "{op} has keepdim=True, where none belongs",
+        "softmax_diagonal": "{op}'s Jacobian is taken as its diagonal: the sum over the other elements is missing",
         "factors_swapped": "the factors of {got} are in the other order: {want} belongs",
         "part_of_other_sign": "{got} has the wrong sign: {want} belongs",
         "part_transposed": "{got} is not transposed: {want} belongs",

@@ -6,7 +6,7 @@ import pytest
 
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.terms import Term, at_most, is_sum, left_to_right, signed_terms
+from gradcheck.language.expr.terms import Term, at_most, is_sum, left_to_right, signed_terms, split_sign
 
 
 def written(terms: list[Term]) -> list[str]:
@@ -35,6 +35,7 @@ def test_a_sum_has_terms_from_left_to_right(text: str, terms: list[str]) -> None
         ("a / (b - c)", ["+a / (b - c)"]),
         ("(a - b) @ (c + d)", ["+a @ c", "+a @ d", "-b @ c", "-b @ d"]),
         ("(-a) * (b - c)", ["-a * b", "+a * c"]),
+        ("a * (b - 1)", ["+a * b", "-a"]),
     ],
 )
 def test_products_are_multiplied_out_on_demand(text: str, terms: list[str]) -> None:
@@ -62,3 +63,12 @@ def test_more_terms_than_asked_for_are_none() -> None:
 )
 def test_products_from_left_to_right(text: str, flat: str) -> None:
     assert to_text(left_to_right(parse(text))) == flat
+
+
+@pytest.mark.parametrize(
+    ("text", "sign", "rest"),
+    [("-a * b", -1, "a * b"), ("-0.5 * a @ b", -1, "0.5 * a @ b"), ("a * -b", 1, "a * -b"), ("-a", -1, "a")],
+)
+def test_the_sign_of_a_product_is_that_of_its_first_factor(text: str, sign: int, rest: str) -> None:
+    found, expr = split_sign(parse(text))
+    assert (found, to_text(expr)) == (sign, rest)

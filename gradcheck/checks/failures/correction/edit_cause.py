@@ -8,7 +8,6 @@ from typing import TypeAlias
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.autograd.families import MATRIX_PRODUCTS
 from gradcheck.autograd.op import TABLE
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.result import Diagnosis
@@ -16,7 +15,7 @@ from gradcheck.checks.scope import Scope
 from gradcheck.facts import Fact, fact
 from gradcheck.language.expr.nodes import Call, Expr, Gradient, Literal, Name
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.terms import signed_terms
+from gradcheck.language.expr.terms import signed_terms, split_sign
 from gradcheck.language.expr.traverse import differing_parts
 
 #: A part with its sign, as a term, or its power, as a factor.
@@ -27,6 +26,8 @@ _Look: TypeAlias = Callable[[Expr, Expr], "Diagnosis | tuple[Expr, Expr] | None"
 _MOST_SHOWN, _MOST_STEPS = 40, 20
 #: The most pairs of parts that are compared.
 _MOST_PAIRS = 4_000
+#: The most places at which one mistake is named.
+_MOST_OCCURRENCES = 4
 #: Values that differ by less, relative to the largest, are the same.
 _ALIKE = 1e-9
 
@@ -38,25 +39,75 @@ def edit_cause(wrong: Expr, right: Expr, scopes: Sequence[Scope]) -> Diagnosis |
     return _Comparison(scopes).of(wrong, right)
 
 
+def says_less_than_an_edit(one: Diagnosis) -> bool:
+    """Return whether a cause is none, a guess, or one of several."""
+    if one.message.kind == "path_sign" or one.kind in ("unknown", "mixed_up"):
+        return True
+    return one.confidence == "possible" and one.kind != "path_dropped"
+
+
+def is_of_unnamed_path(one: Diagnosis) -> bool:
+    """Return whether a cause speaks of a path where a number may be meant."""
+    path = one.message["path"] if one.message.kind == "path_not_there" else None
+    return one.message.kind == "path_counted_twice" or (isinstance(path, Fact) and path.kind == "path_use")
+
+
+def is_of_number(cause: Diagnosis) -> bool:
+    """Return whether a number is the factor that is missing or too much."""
+    return cause.kind == "factor_of_tensor" and str(cause.message["factor"]).replace(".", "", 1).isdigit()
+
+
 class _Comparison:
     def __init__(self, scopes: Sequence[Scope]) -> None:
         self.pools = [ExpressionPool(scope, scope.gradients) for scope in scopes]
 
     def of(self, wrong: Expr, right: Expr) -> Diagnosis | None:
-        """Return the one difference as a cause."""
-        if differing := differing_parts(wrong, right):
-            (got, want), *more = differing
-            if not more and got is not wrong and all(isinstance(one, (Name, Gradient)) for one in (got, want)):
-                return self._exchanged(got, want)
+        """Return the one difference as a cause, which may occur several times."""
+        pairs = [pair for pair in differing_parts(wrong, right) if pair[0] is not wrong]
+        if len(pairs) == 1 and all(isinstance(part, (Name, Gradient)) for part in pairs[0]):
+            return self._exchanged(*pairs[0])
+        found = self._followed(wrong, right) or self._as_factor(wrong, right)
+        if found is not None or not 0 < len(pairs) <= _MOST_OCCURRENCES:
+            return found
+        if len(pairs) == 2 and pairs[0] == pairs[1][::-1]:
+            one, other = map(to_text, pairs[0])
+            return _cause("swapped", fact("parts_swapped", one=one, other=other))
+        causes = [self._followed(got, want, is_part=True) for got, want in pairs]
+        named = list({cause.message: cause for cause in causes if cause is not None}.values())
+        if None in causes or len(named) > 2:
+            return None
+        first = named[0]
+        return (
+            first
+            if len(named) == 1
+            else _cause(first.kind, fact("two_causes", one=first.message, other=named[1].message))
+        )
+
+    def _followed(self, wrong: Expr, right: Expr, is_part: bool = False) -> Diagnosis | None:
+        """Return the cause that the difference has, followed into the formulas."""
         looks: tuple[_Look, ...] = (self._in_mask, self._in_sum, self._in_product, self._in_call)
         for step in range(_MOST_STEPS):
             found = (look(wrong, right) for look in looks)
             inner = next((one for one in found if one is not None), None)
             if inner is None:
-                return self._exchanged(wrong, right) if step else None
+                return self._exchanged(wrong, right) if step or is_part else None
             if isinstance(inner, Diagnosis):
                 return inner
             wrong, right = inner
+        return None
+
+    def _as_factor(self, wrong: Expr, right: Expr) -> Diagnosis | None:
+        """Return a part of one formula as the quotient of both."""
+        for kind, whole, less, source in (
+            ("no_factor", right, wrong, right),
+            ("extra_factor", wrong, right, wrong),
+            ("no_divisor", wrong, right, right),
+            ("extra_divisor", right, wrong, wrong),
+        ):
+            for part in dict.fromkeys(source.walk()):
+                is_tensor = isinstance(part, (Name, Gradient, Call)) and part is not source
+                if is_tensor and len(to_text(part)) <= _MOST_SHOWN and self._same(Call("mul", (less, part)), whole):
+                    return _cause("factor_of_tensor", fact(kind, factor=to_text(part)))
         return None
 
     def _same(self, one: Expr, other: Expr) -> bool:
@@ -67,28 +118,24 @@ class _Comparison:
         return True
 
     def _in_mask(self, wrong: Expr, right: Expr) -> Diagnosis | None:
-        """Return that the formula lacks the condition under which it is 0."""
+        """Return that the formula lacks a case, such as the one in which it is 0."""
         if not isinstance(right, Call) or right.op != "where" or len(right.args) != 3:
             return None
         condition, *sides = right.args
-        zeros = [isinstance(side, Literal) and side.value == 0 for side in sides]
-        if sum(zeros) != 1 or not self._same(wrong, sides[zeros.index(False)]):
+        same = [self._same(wrong, side) for side in sides]
+        value = to_text(sides[same.index(False)]) if sum(same) == 1 else ""
+        if not 0 < len(value) <= _MOST_SHOWN:
             return None
-        return _cause("branch", fact("no_mask", condition=to_text(condition), is_zero_there=zeros[0]))
+        return _cause("branch", fact("no_mask", condition=to_text(condition), is_there=same[1], value=value))
 
     def _in_sum(self, wrong: Expr, right: Expr) -> Diagnosis | tuple[Expr, Expr] | None:
         of_wrong, of_right = _terms(wrong), _terms(right)
         got, want = self._unmatched(of_wrong, of_right)
         match len(got), len(want):
             case 0, 1 if len(of_right) > 1:
-                return _cause("one_term", fact("term_missing", term=to_text(want[0][1])))
+                return _cause("one_term", fact("term_missing", term=_signed(want[0])))
             case 0, count if 1 < count < len(of_right):
-                return _cause(
-                    "one_term",
-                    fact(
-                        "terms_missing", terms=tuple(("-" if sign < 0 else "") + to_text(term) for sign, term in want)
-                    ),
-                )
+                return _cause("one_term", fact("terms_missing", terms=tuple(map(_signed, want))))
             case 1, 0 if len(of_wrong) > 1:
                 return _cause("one_term", fact("extra_term", term=to_text(got[0][1])))
             case 1, 1 if got[0][0] != want[0][0] and self._same(got[0][1], want[0][1]):
@@ -121,6 +168,10 @@ class _Comparison:
         return None
 
     def _in_call(self, wrong: Expr, right: Expr) -> Diagnosis | tuple[Expr, Expr] | None:
+        for kind, whole, less in (("no_factor", right, wrong), ("extra_factor", wrong, right)):
+            for place in (0, 1) if isinstance(whole, Call) and whole.op == "matmul" else ():
+                if self._same(whole.children[place], less):
+                    return _cause("factor_of_tensor", fact(kind, factor=to_text(whole.children[1 - place])))
         if not isinstance(wrong, Call) or not isinstance(right, Call) or wrong.op == "getitem":
             return None
         got, want = _arguments(wrong), _arguments(right)
@@ -137,6 +188,8 @@ class _Comparison:
         (name,) = other
         if name in got and name in want and name != "dim":
             return got[name], want[name]
+        if name == "keepdim":
+            return _cause("reshaped", fact("no_keepdim" if name in want else "extra_keepdim", op=wrong.op))
         if name == "dim" and name in got and name in want:
             return _cause("summed", fact("other_dim", op=wrong.op, got=to_text(got[name]), want=to_text(want[name])))
         return None
@@ -175,26 +228,13 @@ def _cause(kind: str, what: Fact) -> Diagnosis:
 
 def _terms(expr: Expr) -> list[_Part]:
     """Return the terms of a sum, each with the sign of its first factor."""
-    terms = [(sign, *_unsigned(term)) for term, sign in signed_terms(expr)]
+    terms = [(sign, *split_sign(term)) for term, sign in signed_terms(expr)]
     return [(sign * own, term) for sign, own, term in terms]
 
 
-def _unsigned(expr: Expr) -> _Part:
-    """Return the sign of a product's first factor, and the product without it."""
-    spine: list[Call] = []
-    node = expr
-    while isinstance(node, Call) and node.op in ("mul", "div", *MATRIX_PRODUCTS) and len(node.args) == 2:
-        spine.append(node)
-        node = node.args[0]
-    if isinstance(node, Literal) and isinstance(node.value, (int, float)) and node.value < 0:
-        node = Literal(-node.value)
-    elif isinstance(node, Call) and node.op == "neg":
-        node = node.args[0]
-    else:
-        return 1, expr
-    for call in reversed(spine):
-        node = Call(call.op, (node, call.args[1]), call.kwargs)
-    return -1, node
+def _signed(part: _Part) -> str:
+    sign, term = part
+    return ("-" if sign < 0 else "") + to_text(term)
 
 
 def _to_power(power: int, factor: Expr) -> Expr:
@@ -203,7 +243,7 @@ def _to_power(power: int, factor: Expr) -> Expr:
 
 def _factors(expr: Expr) -> tuple[int, list[_Part]]:
     """Return a product's sign, and its factors but 1 with powers 1 or -1."""
-    sign, expr = _unsigned(expr)
+    sign, expr = split_sign(expr)
     found, stack = list[_Part](), [(1, expr)]
     while stack:
         power, node = stack.pop()

@@ -24,6 +24,7 @@ _NAMED_CONSTANTS = {
     1 / math.log(10): "1/log(10)",
     math.sqrt(2): "sqrt(2)",
     math.sqrt(0.5): "1/sqrt(2)",
+    math.sqrt(2 * math.pi): "sqrt(2 * pi)",
 }
 #: Larger whole factors, or their inverses, are reported by their digits.
 _MOST_WHOLE = 1e6

@@ -259,6 +259,18 @@ def softmax(e: Evidence) -> Iterator[Guess]:
         yield Guess(name, fact("no_centring_term", op=name), factor * rule.incoming)
 
 
+@hypothesis("no_centring", covers=("incoming_passed_on", "forward_value"))
+def softmax_diagonal(e: Evidence) -> Iterator[Guess]:
+    """The gradient is y * (1 - y) * g for softmax, as for a sigmoid."""
+    rule = e.rule
+    name = "" if rule is None else rule.application.op.name
+    if name not in ("softmax", "log_softmax") or rule is None or rule.incoming is None or rule.output is None:
+        return
+    y = np.exp(rule.output) if name == "log_softmax" else rule.output
+    factor = 1 - y if name == "log_softmax" else y * (1 - y)
+    yield Guess("diagonal", fact("softmax_diagonal", op=name), factor * rule.incoming)
+
+
 @hypothesis("no_centring")
 def variance(e: Evidence) -> Iterator[Guess]:
     """The gradient is c * x for c * (x - mean), with c for each group."""

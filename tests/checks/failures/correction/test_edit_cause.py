@@ -32,7 +32,7 @@ def difference(wrong: str, right: str) -> tuple[str, str] | None:
         ("beta * grad(y) * p", "p * grad(y)", "factor_of_tensor", "the factor beta is too much"),
         ("grad(y) * p", "p * grad(y) / beta", "factor_of_tensor", "the division by beta is missing"),
         ("grad(y) / beta", "grad(y)", "factor_of_tensor", "the division by beta is too much"),
-        ("grad(y) * p", "grad(y) * p - beta * p", "one_term", "one term is missing: beta * p"),
+        ("grad(y) * p", "grad(y) * p - beta * p", "one_term", "one term is missing: -beta * p"),
         ("w @ x + p - 1", "w @ x - 1", "one_term", "one term is too much: p"),
         ("w @ x + p", "-p + w @ x", "one_term", "one term has the wrong sign: p"),
         ("p * (grad(y) - sum(grad(y) * p, 0))", "p * (grad(y) - (grad(y) * p).sum(dim=1))", "summed",
@@ -58,6 +58,14 @@ def difference(wrong: str, right: str) -> tuple[str, str] | None:
         ("w", "w + beta * w - w ** 2", "one_term", "terms are missing: beta * w and -w ** 2"),
         ("p * x", "where(x < 2, 0, p * x)", "branch", "a mask is missing: 0 belongs where x < 2"),
         ("p @ x", "p @ where(x < 2, x, 0)", "branch", "a mask is missing: 0 belongs except where x < 2"),
+        ("x * w + p", "p * w + x * beta", "other_formula", "p stands where x * beta belongs; x stands where p belongs"),
+        ("p * exp(x) - x", "x * exp(p) - p", "swapped", "x and p stand in each other's place"),
+        ("x / p + p * x", "x * beta / p + p * (x * beta)", "factor_of_tensor", "the factor beta is missing"),
+        ("(x / beta * p).sum()", "(x * p).sum()", "factor_of_tensor", "the division by beta is too much"),
+        ("x @ p", "x.T @ (x @ p)", "factor_of_tensor", "the factor x.T is missing"),
+        ("x.sum(dim=1)", "x.sum(dim=1, keepdim=True)", "reshaped", "sum lacks keepdim=True"),
+        ("x.sum(dim=1, keepdim=True)", "x.sum(dim=1)", "reshaped", "sum has keepdim=True, where none belongs"),
+        ("p", "where(x > 2, p, 2 * p)", "branch", "a case is missing: 2 * p belongs except where x > 2"),
         ("w[1:] * 2 + 1", "w[:-1] * 2 + 1", "other_formula", "w[1:] stands where w[:-1] belongs"),
     ],
 )  # fmt: skip
@@ -78,7 +86,7 @@ def test_parts_of_the_same_value_are_the_same() -> None:
     ("wrong", "right"),
     [
         ("x", "p"),  # the whole
-        ("x * w + p", "p * w + x * beta"),
+        ("x * w + p", "exp(x) * beta - p * w"),
         ("x + (p * p * p * p * p * p * p * p * p * p * p * p)", "x + exp(p + p + p + p + p + p + p + p + p + p + p)"),
         ("x", "x"),
     ],

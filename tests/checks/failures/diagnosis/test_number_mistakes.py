@@ -31,6 +31,7 @@ def test_a_wrong_sign() -> None:
         (1 / 3, fact("off_by_factor", factor="1/3")),
         (math.pi, fact("off_by_factor", factor="pi")),
         (-1 / math.log(2), fact("off_by_factor", factor="-1/log(2)")),
+        (math.sqrt(2 * math.pi), fact("off_by_factor", factor="sqrt(2 * pi)")),
         (11, fact("off_by_factor", factor="11")),
         (1 + 2.0**-25, fact("off_by_rounded_number", factor=1 + 2.0**-25, dtype="float32")),
         (35, fact("off_by_count", factor="35", n=35, count=fact("elements_of", of_result=False))),

@@ -155,9 +155,26 @@ def test_softmax(name: str) -> None:
     assert fitting(rule_mistakes.softmax, of_rule(known, known.right_gradients[0])) == {}
 
 
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_the_diagonal_of_a_softmax(name: str) -> None:
+    known = rule(CASE % (f"nn.functional.{name}(x, 1)", "randn(3, 4)"))
+    g, y = known.incoming, known.output
+    assert g is not None
+    assert y is not None
+    wrong = g * y * (1 - y) if name == "softmax" else g * (1 - np.exp(y))
+    found = {"diagonal": fact("softmax_diagonal", op=name)}
+    assert fitting(rule_mistakes.softmax_diagonal, of_rule(known, wrong)) == found
+    assert fitting(rule_mistakes.softmax_diagonal, of_rule(known, known.right_gradients[0])) == {}
+
+
 def test_another_op_says_nothing() -> None:
     known = rule(CASE % ("exp(x)", "randn(3, 4)"))
-    for predict in (rule_mistakes.softmax, rule_mistakes.variance, rule_mistakes.layer_norm):
+    for predict in (
+        rule_mistakes.softmax,
+        rule_mistakes.softmax_diagonal,
+        rule_mistakes.variance,
+        rule_mistakes.layer_norm,
+    ):
         assert guessed(predict, of_rule(known)) == []
 
 
