@@ -8,13 +8,34 @@ from functools import cached_property
 from gradcheck.checks.derivation import explain
 from gradcheck.checks.failures.explanation_points import SEED
 from gradcheck.language.case import Case
-from gradcheck.language.expr.nodes import Expr, Literal, Name
+from gradcheck.language.expr.nodes import Expr, Literal
+from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import free_names, rewrite
 
 #: The most parts of a derived formula, with shared steps written out.
 MAX_PARTS = 120
 #: The most parts of a graph whose gradients are derived.
 MAX_GRAPH = 400
+
+
+#: Numbers by their digits, with the expressions that a person writes.
+_NAMED_NUMBERS: dict[object, Expr] = {
+    number: parse(text)
+    for text, number in (
+        ("pi", math.pi),
+        ("sqrt(2 * pi)", math.sqrt(2 * math.pi)),
+        ("sqrt(pi)", math.sqrt(math.pi)),
+        ("log(2)", math.log(2)),
+        ("log(10)", math.log(10)),
+    )
+}
+
+
+def with_named_numbers(expr: Expr, case: Case) -> Expr:
+    """Return the formula with `pi` and `log(2)` for their digits."""
+    if "pi" in {*case.inputs, *case.constants, *case.graph}:
+        return expr
+    return rewrite(expr, lambda node: _NAMED_NUMBERS.get(node.value, node) if isinstance(node, Literal) else node)
 
 
 class DerivedFormulas:
@@ -31,11 +52,6 @@ class DerivedFormulas:
         """Return formulas without shared steps: a person divides by no others."""
         return [expr for expr, shares in self._by_tensor.get(tensor, ()) if not shares]
 
-    def _with_names(self, expr: Expr) -> Expr:
-        """Return the formula with `pi` for its digits."""
-        is_taken = "pi" in {*self._case.inputs, *self._case.constants, *self._case.graph}
-        return rewrite(expr, lambda node: Name("pi") if node == Literal(math.pi) and not is_taken else node)
-
     @cached_property
     def _by_tensor(self) -> dict[str, list[tuple[Expr, bool]]]:
         """Formulas by tensor, and whether they share steps with other tensors'."""
@@ -47,5 +63,5 @@ class DerivedFormulas:
             exprs = {one.tensor: one.expr for one in explanation.formulas}
             for tensor, expr in explanation.without_steps(MAX_PARTS).items():
                 shares = not explanation.let.keys().isdisjoint(free_names(exprs[tensor]))
-                found.setdefault(tensor, []).append((self._with_names(expr), shares))
+                found.setdefault(tensor, []).append((expr, shares))
         return found

@@ -107,7 +107,7 @@ def _parts(pool: ExpressionPool, formulas: Sequence[Expr]) -> Iterator[tuple[int
     short = (node for node in nodes if sum(1 for _ in node.walk()) <= _SHORT and not is_op(node, "neg", *TRANSPOSES))
     for part in islice(dict.fromkeys(map(pool.add, short)), _MOST_PARTS):
         array = pool.array(part)
-        if array is not None and array.ndim and array.dtype.kind in "fcV":
+        if array is not None and array.dtype.kind in "fcViu":
             yield part, array.shape
 
 

@@ -5,7 +5,6 @@ An edit is small and may make no sense: the search evaluates and verifies it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import combinations, islice
 
@@ -21,6 +20,14 @@ from gradcheck.checks.failures.correction.insertion_edits import (
     add_missing_path,
     add_missing_sum,
     add_missing_term,
+    complete_tensor,
+    symmetrise,
+)
+from gradcheck.checks.failures.correction.systematic_edits import (
+    change_reductions,
+    change_tensor_throughout,
+    exchange_tensors,
+    scale_tensor_throughout,
 )
 from gradcheck.language.expr.nodes import Attribute, Call, Gradient, Literal, Name, Sequence, Slice
 
@@ -41,6 +48,7 @@ _SIMILAR_OPS: dict[str, tuple[str, ...]] = {
     "exp": ("log",),
     **_COMPARISONS,
 }
+_PROBABILITIES = ("sigmoid", "softmax", "tanh", "exp")
 #: Operands whose order matters.
 _NONCOMMUTATIVE = ("sub", "div", "matmul", "pow", "mm", "outer", "floor_divide")
 #: The most pairs in a list that are exchanged.
@@ -163,6 +171,8 @@ def change_number(at: EditPosition) -> Iterator[int]:
         if other not in (value, idle, 1 if is_op(at.parent, "mul") else idle):
             yield at.pool.literal(other)
     yield from (other for other in at.operands.literals if other != at.part)
+    if value == 1 and is_op(at.parent, "add", "sub"):
+        yield from (part for part, _ in at.operands.tensors)
 
 
 def scale_by_constant(at: EditPosition) -> Iterator[int]:
@@ -174,10 +184,26 @@ def scale_by_constant(at: EditPosition) -> Iterator[int]:
         for size in (*at.operands.sizes, *at.operands.numbers):
             yield call("div", at.part, size)
             yield call("mul", at.part, size)
+        if at.parent is not None:
+            for number in at.operands.literals:
+                if isinstance(at.pool.value(number), int) and at.pool.value(number) > 2:
+                    yield call("mul", number, at.part)
         for size in at.operands.sizes if at.operands.has_square_roots else ():
             root = call("pow", size, at.pool.literal(0.5))
             yield call("div", at.part, root)
             yield call("mul", at.part, root)
+
+
+def toggle_complement(at: EditPosition) -> Iterator[int]:
+    """Replace p by `1 - p`, or back, and a function f by `f - 1`."""
+    call, one = at.pool.call, at.pool.literal(1)
+    if is_op(at.node, "sub") and at.children[0] == one:
+        yield at.children[1]
+    if at.is_tensor and (at.parent is None or is_op(at.parent, "mul", "div", "neg")):
+        if isinstance(at.node, Name):
+            yield call("sub", one, at.part)
+        elif is_op(at.node, *_PROBABILITIES):
+            yield from (call("sub", one, at.part), call("sub", at.part, one))
 
 
 def keep_one_operand(at: EditPosition) -> Iterator[int]:
@@ -266,16 +292,6 @@ def change_slice(at: EditPosition) -> Iterator[int]:
             yield at.pool.add_node(Slice(at.pool.exprs[bound], None), (bound,))
 
 
-def change_tensor_throughout(at: EditPosition) -> Iterator[int]:
-    """Replace a tensor by another of its shape wherever it occurs."""
-    uses = Counter(part for _, part, _ in at.pool.positions(at.part) if at.parent is None)
-    for part, count in uses.items():
-        array = at.pool.array(part) if count > 1 else None
-        if array is not None and isinstance(at.pool.exprs[part], (Name, Gradient)):
-            for other in at.operands.of_shape(array.shape, part):
-                yield at.pool.replace_everywhere(at.part, {part: other})
-
-
 #: Edits with their costs: of right formulas, the cheapest and shortest is shown.
 EDITS: tuple[tuple[EditRule, float], ...] = (
     (toggle_transpose, 1.05),
@@ -287,8 +303,14 @@ EDITS: tuple[tuple[EditRule, float], ...] = (
     (change_number, 1.2),
     (replace_similar_op, 1.2),
     (scale_by_constant, 1.25),
+    (complete_tensor, 1.25),
     (change_tensor, 1.6),
     (change_tensor_throughout, 1.7),
+    (exchange_tensors, 1.65),
+    (scale_tensor_throughout, 2.1),
+    (change_reductions, 1.3),
+    (symmetrise, 1.3),
+    (toggle_complement, 1.3),
     (add_missing_path, 1.2),
     (add_missing_term, 1.3),
     (keep_one_operand, 1.8),
@@ -302,8 +324,8 @@ EDITS: tuple[tuple[EditRule, float], ...] = (
 )
 
 
-#: The further cost of a factor or sign inside a function: `2 * relu(x)` is likelier than `relu(2 * x)`.
-_INSIDE, _OUTSIDE_FIRST = 0.3, (scale_by_constant, toggle_sign)
+#: The further cost of a factor or sign inside a function, `relu(2 * x)` for `2 * relu(x)`, and of `sigmoid(x).T`.
+_INSIDE, _OUTSIDE_FIRST = 0.3, (scale_by_constant, toggle_sign, toggle_transpose)
 
 
 def all_single_edits(pool: ExpressionPool, operands: Operands, root: int) -> Iterator[tuple[int, Path, float]]:
@@ -311,7 +333,9 @@ def all_single_edits(pool: ExpressionPool, operands: Operands, root: int) -> Ite
     for path, part, parent in pool.positions(root):
         at = EditPosition(pool, operands, part, None if parent < 0 else pool.exprs[parent])
         for edit, cost in EDITS:
-            unlikely = cost + (_INSIDE if edit in _OUTSIDE_FIRST and at.is_argument else 0.0)
+            is_transposed_function = edit is toggle_transpose and is_op(at.node, *at.operands.functions)
+            is_unlikely = (edit in _OUTSIDE_FIRST and at.is_argument) or is_transposed_function
+            unlikely = cost + (_INSIDE if is_unlikely else 0.0)
             for other in edit(at):
                 if other != part:
                     yield pool.replace(root, path, other), path, unlikely

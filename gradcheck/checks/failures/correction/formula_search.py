@@ -63,7 +63,7 @@ class FormulaSearch:
     def _one_edit(self) -> Iterator[Candidate]:
         for part, _, cost in all_single_edits(self.pool, self.operands, self.root):
             self._made += 1
-            if part not in self._tried:
+            if cost < self._tried.get(part, np.inf):
                 self._tried[part] = cost
                 if self.fits(part):
                     yield Candidate(part, 1, cost)
@@ -71,7 +71,7 @@ class FormulaSearch:
                 return
 
     def _two_edits(self) -> Iterator[Candidate]:
-        """Try second edits at the root first, then everywhere else."""
+        """Try second edits at the root for half the budget, then everywhere."""
         first = sorted(((cost, part) for part, cost in self._tried.items() if part != self.root), key=lambda f: f[0])
         seen = set(self._tried)
         last = None  # how many formulas have been seen when the search ends
@@ -80,7 +80,7 @@ class FormulaSearch:
                 for part, path, more in all_single_edits(self.pool, self.operands, start):
                     if self.spent > self.budget or (last and len(seen) >= last):
                         return
-                    if at_root and path:
+                    if at_root and (path or self.spent > self.budget // 2):
                         break
                     self._made += 1
                     if part in seen:

@@ -8,7 +8,8 @@ import numpy as np
 
 from gradcheck.checks.failures.correction.edit_position import EditPosition
 from gradcheck.checks.failures.correction.expression_pool import is_op
-from gradcheck.language.expr.nodes import Attribute, Gradient
+from gradcheck.language.expr.nodes import Attribute, Gradient, Name
+from gradcheck.language.expr.terms import split_sign
 
 
 def add_missing_function(at: EditPosition) -> Iterator[int]:
@@ -35,8 +36,9 @@ def add_missing_term(at: EditPosition) -> Iterator[int]:
             node = at.pool.exprs[term]
             if term in (at.part, *at.children) or isinstance(node, Gradient):
                 continue
-            if is_op(node, "neg"):
-                yield at.pool.call("sub", at.part, at.pool.children[term][0])
+            sign, unsigned = split_sign(node)
+            if sign < 0:
+                yield at.pool.call("sub", at.part, at.pool.add(unsigned))
             else:
                 yield at.pool.call("add", at.part, term)
 
@@ -52,6 +54,8 @@ def add_missing_factor(at: EditPosition) -> Iterator[int]:
     for part, shape in at.operands.parts:
         if len(shape) <= array.ndim:
             yield call("mul", at.part, part)
+            if at.parent is None and is_op(at.pool.exprs[part], "add", "sub"):
+                yield call("div", at.part, part)
     for tensor, shape in at.operands.tensors:
         if array.ndim == 2 and len(shape) == 1:  # one number for each row
             yield call("mul", at.part, at.pool.column(tensor))
@@ -65,6 +69,27 @@ def add_missing_factor(at: EditPosition) -> Iterator[int]:
                     yield call("matmul", at.part, factor)
                 if columns == array.shape[0]:
                     yield call("matmul", factor, at.part)
+
+
+def complete_tensor(at: EditPosition) -> Iterator[int]:
+    """Replace a tensor by a part that it is an operand of: `u - v` for `u`."""
+    array = at.pool.array(at.part)
+    if isinstance(at.node, (Name, Gradient)) and at.parent is not None and array is not None:
+        for part, shape in at.operands.parts:
+            if shape == array.shape and is_op(at.pool.exprs[part], "add", "sub") and at.part in at.pool.children[part]:
+                yield part
+
+
+def symmetrise(at: EditPosition) -> Iterator[int]:
+    """Replace a square matrix X by `(X + X.T) / 2`, and `2 * X` by `X + X.T`."""
+    call, array, two = at.pool.call, at.pool.array(at.part), at.pool.literal(2)
+    if array is None or array.ndim != 2 or array.shape[0] != array.shape[1]:
+        return
+    if is_op(at.node, "mul") and at.children[0] == two:
+        yield call("add", at.children[1], call("T", at.children[1]))
+    elif isinstance(at.node, (Name, Gradient)) and not isinstance(at.parent, Attribute):
+        both = call("add", at.part, call("T", at.part))
+        yield from (both, call("div", both, two))
 
 
 def add_missing_condition(at: EditPosition) -> Iterator[int]:

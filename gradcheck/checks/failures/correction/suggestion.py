@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -13,13 +13,23 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas
-from gradcheck.checks.failures.correction.edit_cause import edit_cause
+from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas, with_named_numbers
+from gradcheck.checks.failures.correction.edit_cause import (
+    edit_cause,
+    is_of_number,
+    is_of_unnamed_path,
+    says_less_than_an_edit,
+)
 from gradcheck.checks.failures.correction.edit_position import operands_of
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.formula_search import Candidate, FormulaSearch
 from gradcheck.checks.failures.correction.text_edit import smallest_edit
-from gradcheck.checks.failures.correction.tidy_formula import Tidier, has_constant_condition, simplifier_at
+from gradcheck.checks.failures.correction.tidy_formula import (
+    Tidier,
+    count_subtracted_sums,
+    has_constant_condition,
+    simplifier_at,
+)
 from gradcheck.checks.failures.explanation_points import ExplanationPoints
 from gradcheck.checks.failures.oracle_support import is_confirmed_by_oracle
 from gradcheck.checks.failures.wrong_steps import case_with_fixed_steps, is_about_step, wrong_formulas
@@ -31,6 +41,7 @@ from gradcheck.language.case import Case, Claim
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
+from gradcheck.language.expr.terms import is_sum
 from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import Problem
 from gradcheck.language.symbolic.simplify.simplifier import Simplifier
@@ -39,7 +50,7 @@ from gradcheck.oracles.numeric.counterexample import WORK, Counterexample, count
 from gradcheck.oracles.numeric.work_budget import WorkBudget
 
 #: The budgets of the search (see `FormulaSearch`) for one formula, and for a case.
-FORMULA_BUDGET, CASE_BUDGET = 42_000, 126_000
+FORMULA_BUDGET, CASE_BUDGET = 56_000, 168_000
 #: The most fitting formulas that are tidied, and the most that are verified. The first that holds is shown.
 MOST_TIDIED, MOST_VERIFIED = 24, 12
 #: The most points at which sizes are told apart.
@@ -48,6 +59,8 @@ MAX_SCOPES = 3
 _NO_DERIVATION = 1.0
 #: The further cost of a formula without a step that its author derived.
 _WITHOUT_STEP = 0.5
+#: The further cost of each `-(a + b)` that its author did not write.
+_SUBTRACTED_SUM = 0.5
 #: The longest derived formula that is reported.
 MAX_DERIVED = 160
 #: The work on all counterexamples of a case.
@@ -101,19 +114,21 @@ def _claims_to_fit(held: Sequence[StepClaims], name: str, wrong: Claim) -> StepC
     return next(showing, (finite or held)[0])
 
 
-def _ranked_texts(tidier: Tidier, found: Sequence[Candidate], wrong: Expr, steps: Collection[str]) -> list[str]:
+def _ranked_texts(tidier: Tidier, found: Sequence[Candidate], wrong: Expr, case: Case) -> list[str]:
     """Return the tidied texts of fitting formulas, likeliest first.
 
     A formula of other gradients alone comes late, if the wrong one names values; one with the author's steps early.
     """
-    own = free_names(wrong).keys() & set(steps)
+    own = free_names(wrong).keys() & case.let.keys()
     ranked: dict[str, tuple[int, float, int]] = {}
     for candidate in found:
+        derives = bool(free_names(tidier.pool.exprs[candidate.part])) or not free_names(wrong)
         for rank, expr in enumerate(tidier.tidy_forms(candidate.part)):
-            text = to_text(expr)
-            derives = bool(free_names(expr)) or not free_names(wrong)
+            text = to_text(with_named_numbers(expr, case))
             cost = candidate.cost + (0.0 if derives else _NO_DERIVATION)
-            key = (rank, cost + (0.0 if own.issubset(free_names(expr)) else _WITHOUT_STEP), len(text))
+            cost += _SUBTRACTED_SUM * max(0, count_subtracted_sums(expr) - count_subtracted_sums(wrong))
+            length = len(text.replace("grad(", ""))  # a gradient is as short as another name
+            key = (rank, cost + (0.0 if own.issubset(free_names(expr)) else _WITHOUT_STEP), length)
             ranked[text] = min(key, ranked.get(text, key))
     return sorted(ranked, key=ranked.__getitem__)
 
@@ -162,7 +177,7 @@ class Suggester:
         all_verified = True
         text = None
         for found in search.fits_by_edit_count():
-            likeliest = _ranked_texts(tidier, found[:MOST_TIDIED], claim.expr, self.case.let)
+            likeliest = _ranked_texts(tidier, found[:MOST_TIDIED], claim.expr, self.case)
             right = (text for text in likeliest[:MOST_VERIFIED] if self.is_right(name, text, names_incoming))
             text = next((text for text in right if not has_constant_condition(parse(text), claim.expr, held)), None)
             all_verified = all_verified and max(len(found) - MOST_TIDIED, len(likeliest) - MOST_VERIFIED) <= 0
@@ -179,14 +194,16 @@ class Suggester:
 
     def with_cause_of_edit(self, c: Comparison, claim: Claim, formula: str) -> Comparison:
         """Return it with its correction as a cause, if it has no better one."""
-        if not c.diagnoses or not _says_less_than_an_edit(c.diagnoses[0]):
+        first = c.diagnoses[0] if c.diagnoses else None
+        is_path = first is not None and is_of_unnamed_path(first) and any(map(is_sum, claim.expr.walk()))
+        if first is None or not (says_less_than_an_edit(first) or is_path):
             return c
         scopes = [claims.scope for claims in self._claims_to_verify(False)[:MAX_SCOPES]]
         cause = edit_cause(claim.expr, parse(formula), scopes)
-        is_said = {cause and cause.message.kind, c.diagnoses[0].message.kind} == {"term_of_other_sign", "path_sign"}
-        if cause is None or is_said:
+        is_said = {cause and cause.message.kind, first.message.kind} == {"term_of_other_sign", "path_sign"}
+        if cause is None or is_said or (is_path and not is_of_number(cause)):
             return c
-        return replace(c, diagnoses=(cause, *(one for one in c.diagnoses if not _says_less_than_an_edit(one))))
+        return replace(c, diagnoses=(cause, *(one for one in c.diagnoses[1:] if not says_less_than_an_edit(one))))
 
     def _case_before_step(self, step: str) -> Case:
         before = list(self.case.let)
@@ -195,7 +212,7 @@ class Suggester:
 
     def derived_text(self, name: str) -> str:
         """Return the shortest derived formula that holds, "" if all are long."""
-        texts = sorted(map(to_text, self.derived.of(name)), key=len)
+        texts = sorted((to_text(with_named_numbers(one, self.case)) for one in self.derived.of(name)), key=len)
         return next((text for text in texts if len(text) <= MAX_DERIVED and self._holds(name, text)), "")
 
     def _holds(self, name: str, text: str) -> bool:
@@ -251,13 +268,6 @@ class Suggester:
     @cached_property
     def _simplifier(self) -> Simplifier:
         return simplifier_at(self.points.seed_independent() or [self.points.run.own], self.case)
-
-
-def _says_less_than_an_edit(one: Diagnosis) -> bool:
-    """Return whether a cause is none, a guess, or one of several."""
-    if one.message.kind == "path_sign" or one.kind in ("unknown", "mixed_up"):
-        return True
-    return one.confidence == "possible" and one.kind != "path_dropped"
 
 
 def is_equally_undefined(wrong: Claim | None, claims: StepClaims, found: Comparison) -> bool:

@@ -18,7 +18,7 @@ from gradcheck.language.expr.common_subexpressions import InternPool
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.terms import left_to_right
+from gradcheck.language.expr.terms import is_sum, left_to_right
 from gradcheck.language.expr.traverse import differing_parts, rewrite
 from gradcheck.language.symbolic.simplify.part_properties import PartProperties, Sample
 from gradcheck.language.symbolic.simplify.simplifier import RULES_WITHIN_TERMS, Simplifier
@@ -27,6 +27,7 @@ from gradcheck.language.symbolic.simplify.simplifier import RULES_WITHIN_TERMS, 
 _MOST_DROPPED = 12
 #: The points at which a simplified formula must have equal values.
 _SAMPLES = 3
+_ARITHMETIC = frozenset(("add", "sub", "mul", "div", "neg"))
 #: Ops with boolean results.
 _COMPARISONS = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "isclose"))
 
@@ -91,15 +92,24 @@ class Tidier:
         The author's way of writing is kept where simplifying all of it saves no operation that was added.
         """
         expr = self.pool.exprs[part]
-        saved = _operations(self._wrong) - _operations(self._simplified(self._wrong))
+        saved = _operations(self._wrong) - _operations(self._in_its_ops(self._wrong))
         changed = differing_parts(self._wrong, expr)
         if len(changed) == 1:
             ((_, new),) = changed
-            kept = rewrite(expr, lambda node: self._simplified(new) if node == new else node)
+            kept = rewrite(expr, lambda node: self._in_its_ops(new) if node == new else node)
         else:
-            kept = expr if len(list(expr.walk())) == len(list(self._wrong.walk())) else self._simplified(expr)
-        simpler = self._simplified(expr)
+            kept = expr if len(list(expr.walk())) == len(list(self._wrong.walk())) else self._in_its_ops(expr)
+        simpler = self._in_its_ops(expr)
         return left_to_right(kept) if _operations(kept) - _operations(simpler) <= saved else simpler
+
+    def _in_its_ops(self, expr: Expr) -> Expr:
+        """Return it simplified, unless that saves one operation by another op.
+
+        The dot product `x @ y` stays `(x * y).sum()` where the author writes so.
+        """
+        simpler = self._simplified(expr)
+        is_other = not _ops(simpler) <= _ops(expr) and _operations(expr) - _operations(simpler) <= 1
+        return expr if is_other else simpler
 
     def _simplified(self, expr: Expr) -> Expr:
         try:
@@ -124,6 +134,11 @@ def has_constant_condition(expr: Expr, wrong: Expr, held: Sequence[StepClaims]) 
     return any(len(set(chain.from_iterable(_outcomes(node, one) for one in held))) == 1 for node in asked)
 
 
+def count_subtracted_sums(expr: Expr) -> int:
+    """Return how many sums in an expression have a minus before them."""
+    return sum(is_op(node, "neg", "sub") and is_sum(node.children[-1]) for node in expr.walk())
+
+
 def _outcomes(node: Expr, claims: StepClaims) -> list[bool]:
     try:
         return [bool(one) for one in np.unique(np.asarray(claims.scope.value_of(node)) != 0)]
@@ -133,6 +148,10 @@ def _outcomes(node: Expr, claims: StepClaims) -> list[bool]:
 
 def _operations(expr: Expr) -> int:
     return sum(isinstance(node, Call) for node in expr.walk())
+
+
+def _ops(expr: Expr) -> set[str]:
+    return {node.op for node in expr.walk() if isinstance(node, Call)} - _ARITHMETIC
 
 
 def _divisors(expr: Expr) -> set[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.checks.failures.correction import derived_formulas
-from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas
+from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas, with_named_numbers
+from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from tests.checks.conftest import Check, failed
 from tests.from_text import case_of
@@ -35,7 +36,8 @@ def test_steps_and_formulas_that_are_wrong_share_them(check: Check, monkeypatch:
     assert asked == [False, True]
 
 
-@pytest.mark.parametrize(("name", "formula"), [("y", "pi * cos(pi * x)"), ("pi", "3.141592653589793 * cos(3.14")])
-def test_pi_is_written_as_a_word_unless_a_tensor_is_called_so(name: str, formula: str) -> None:
-    case = case_of(f"{{inputs: {{x: 0.3}}, graph: {{{name}: sin(math.pi * x)}}}}")
-    assert to_text(DerivedFormulas(case).of("x")[-1]).startswith(formula)
+@pytest.mark.parametrize(("name", "formula"), [("y", "pi * x / sqrt(2 * pi)"), ("pi", "3.141592653589793 * x / 2.5")])
+def test_numbers_have_names_unless_a_tensor_is_called_pi(name: str, formula: str) -> None:
+    case = case_of(f"{{inputs: {{x: 0.3}}, graph: {{{name}: sin(x)}}}}")
+    expr = parse("3.141592653589793 * x / 2.5066282746310002 + 0.6931471805599453")
+    assert to_text(with_named_numbers(expr, case)).startswith(formula)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from gradcheck.checks.failures.correction import edits as slips
-from gradcheck.checks.failures.correction import insertion_edits
+from gradcheck.checks.failures.correction import insertion_edits, systematic_edits
 from gradcheck.checks.failures.correction.edit_position import EditPosition, Operands
 from gradcheck.checks.failures.correction.edits import EDITS, EditRule, all_single_edits
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
@@ -16,7 +18,7 @@ from gradcheck.language.expr.printer import to_text
 NAMES = {"x": np.ones((2, 3)), "y": np.full((2, 3), 2.0), "A": np.ones((3, 3)), "v": np.ones(3), "n": 5}
 
 
-def made(edit: EditRule, text: str, path: tuple[int, ...] = ()) -> list[str]:
+def made(edit: EditRule, text: str, path: tuple[int, ...] = (), parts: Sequence[str] = ()) -> list[str]:
     """What an edit makes of one part of a formula, as the part would be written."""
     pool = ExpressionPool(NAMES, {"x": NAMES["x"]})
     root = pool.add(parse(text))
@@ -24,7 +26,10 @@ def made(edit: EditRule, text: str, path: tuple[int, ...] = ()) -> list[str]:
     tensors = tuple((pool.add(parse(name)), NAMES[name].shape) for name in names)  # type: ignore[union-attr]
     terms = (pool.add(parse("x * y")), pool.add(parse("-y")))
     conditions = ((pool.add(parse("x < 9")), False), (pool.add(parse("v == 0")), True))
-    operands = Operands(tensors, (pool.add(parse("n")),), terms, True, functions=("abs",), conditions=conditions)
+    known = tuple((pool.add(parse(text)), (2, 3)) for text in parts)
+    operands = Operands(
+        tensors, (pool.add(parse("n")),), terms, True, functions=("abs",), conditions=conditions, parts=known
+    )
     for where, part, parent in pool.positions(root):
         if where == path:
             position = EditPosition(pool, operands, part, None if parent < 0 else pool.exprs[parent])
@@ -76,9 +81,11 @@ def made(edit: EditRule, text: str, path: tuple[int, ...] = ()) -> list[str]:
         (slips.change_slice, "x[:2]", (1,),
          ["slice(None, 2)", "slice(2, None)", "slice(None, -2)", "slice(-2, None)", "slice(None, n)",
           "slice(n, None)"]),
-        (slips.change_tensor_throughout, "x * exp(x)", (), ["y * exp(y)"]),
-        (slips.change_tensor_throughout, "x * exp(y)", (), []),
-        (slips.change_tensor_throughout, "x * exp(x)", (1,), []),
+        (slips.toggle_complement, "v * x", (0,), ["1 - v"]),
+        (slips.toggle_complement, "(1 - v) * x", (0,), ["v"]),
+        (slips.toggle_complement, "v + x", (0,), []),
+        (slips.toggle_complement, "exp(v) * x", (0,), ["1 - exp(v)", "exp(v) - 1"]),
+        (slips.change_number, "x - 1", (1,), ["2", "2", "0.5", "-1", "x", "y", "A", "v"]),
         (slips.toggle_sign, "x + y", (), ["y - x", "-(x + y)"]),
         (slips.swap_operands, "A @ v", (), []),  # the transpose is meant
         (slips.toggle_square, "x / (x + y)", (1,), ["(x + y) ** 2"]),
@@ -91,7 +98,7 @@ def test_what_an_edit_makes(edit: EditRule, text: str, path: tuple[int, ...], ex
 
 def test_every_edit_has_its_cost() -> None:
     names = {edit.__name__ for edit, _ in EDITS}
-    homes = (slips, insertion_edits)
+    homes = (slips, insertion_edits, systematic_edits)
     public = {
         n for home in homes for n, value in vars(home).items() if getattr(value, "__module__", "") == home.__name__
     }
@@ -108,4 +115,5 @@ def test_edits_are_made_everywhere_in_a_formula() -> None:
     assert found["y * exp(y)"] == ((0,), 1.6)
     assert found["x * exp(x)"] == ((1, 0), 1.6)
     assert found["-(x * exp(y))"] == ((), 1.0)
+    assert found["x * exp(y).T"] == ((1,), 1.05)
     assert "x * exp(y)" not in found

@@ -43,6 +43,13 @@ def test_what_fits_costs_what_its_edits_cost() -> None:
     assert (best.edits, best.cost) == (2, 2.05)
 
 
+def test_a_formula_costs_what_its_likeliest_edit_costs() -> None:
+    hunt = search("x - y", Y - X)
+    one = next(hunt.fits_by_edit_count())
+    costs = [c.cost for c in one if to_text(hunt.pool.exprs[c.part]) == "y - x"]
+    assert min(costs) == 1.0  # not as an exchange throughout
+
+
 def test_the_search_is_complete_when_all_within_two_edits_was_tried() -> None:
     hunt = search("x", np.full((2, 2), 7.0))
     assert found(hunt) == [[], []]

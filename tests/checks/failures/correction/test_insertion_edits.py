@@ -22,6 +22,9 @@ from tests.checks.failures.correction.test_edits import made
         (insertion_edits.add_missing_condition, "v", (), ["where(v == 0, 0, v)"]),
         (insertion_edits.add_missing_condition, "exp(x)", (0,), []),
         (insertion_edits.add_missing_condition, "x * y", (0,), []),
+        (insertion_edits.symmetrise, "A", (), ["A + A.T", "(A + A.T) / 2"]),
+        (insertion_edits.symmetrise, "2 * A @ v", (0,), ["A + A.T"]),
+        (insertion_edits.symmetrise, "x", (), []),
         (insertion_edits.add_missing_sum, "v", (), ["sum(v, dim=0)", "sum(v, dim=0, keepdim=True)"]),
     ],
 )
@@ -33,3 +36,10 @@ def test_a_dropped_factor_is_elementwise_or_of_a_product_of_matrices() -> None:
     assert made(insertion_edits.add_missing_factor, "v") == ["v * v", "v / v"]
     products = {text for text in made(insertion_edits.add_missing_factor, "x") if "@" in text}
     assert products == {"x @ x.T", "x.T @ x", "x @ y.T", "y.T @ x", "x @ A", "x @ A.T"}
+
+
+def test_a_tensor_is_completed_to_a_sum_of_the_graph() -> None:
+    parts = ["x - y", "y / x", "2 * x"]
+    assert made(insertion_edits.complete_tensor, "x * y", (0,), parts) == ["x - y"]
+    assert made(insertion_edits.complete_tensor, "v * y", (0,), parts) == []
+    assert "(x + y) / (x - y)" in made(insertion_edits.add_missing_factor, "x + y", (), parts)

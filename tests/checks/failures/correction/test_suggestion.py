@@ -172,7 +172,7 @@ def wrong(text: str, name: str, formula: str) -> str:
             "p * (grad(p) - sum(p * grad(p), dim=1, keepdim=True))", id="keepdim",
         ),
         pytest.param(
-            SOFTMAX, "x", "p * grad(p)", "p * grad(p) - p * sum(grad(p) * p, dim=1, keepdim=True)", id="centring",
+            SOFTMAX, "x", "p * grad(p)", "p * (grad(p) - sum(grad(p) * p, dim=1, keepdim=True))", id="centring",
         ),
         pytest.param(
             SUM, "x", "grad(y) * exp(x) * cos(x)",
@@ -488,3 +488,23 @@ def test_a_correction_is_written_as_its_author_writes(
     case = check(wrong(text, name, formula))
     assert told(case) == [meant]
     assert kind in {d.kind for c in case.comparisons for d in c.diagnoses}
+
+
+@pytest.mark.parametrize(
+    ("formula", "kind", "words"),
+    [
+        ("t - 0.5 * S @ w", "factor_of_tensor", "the factor 0.5 is too much"),
+        ("t - 2 * S @ w", "factor_of_tensor", "the factor 2 is too much"),
+        ("t", "path_dropped", "the path through `q` is dropped"),
+    ],
+)
+def test_a_number_is_rather_meant_than_a_path_without_a_name(check: Check, formula: str, kind: str, words: str) -> None:
+    case = check(f"""
+        dims: {{n: 3}}
+        inputs: {{w: randn(n)}}
+        constants: {{A: "randn(n, n)", S: A @ A.T, t: randn(n)}}
+        graph: {{q: w @ S @ w, L: w @ t - q / 2}}
+        formulas: {{w: "{formula}"}}
+    """)
+    first = next(c.diagnoses[0] for c in case.comparisons if c.diagnoses)
+    assert (first.kind, say(first.message)) == (kind, words)

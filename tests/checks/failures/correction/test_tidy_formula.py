@@ -6,7 +6,12 @@ from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.failures.correction.edit_position import operands_of
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.formula_search import FormulaSearch
-from gradcheck.checks.failures.correction.tidy_formula import Tidier, has_constant_condition, simplifier_at
+from gradcheck.checks.failures.correction.tidy_formula import (
+    Tidier,
+    count_subtracted_sums,
+    has_constant_condition,
+    simplifier_at,
+)
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from tests.checks.build import context_of
@@ -93,3 +98,18 @@ def test_products_are_written_from_left_to_right() -> None:
 
 def test_a_quotient_of_what_it_is_divided_by_cancels() -> None:
     assert tidied("1 / (1 + x)", "x / (1 + x) / x", "x / (1 + x)")[0] == "1 / (1 + x)"
+
+
+def test_an_operation_is_not_saved_by_an_op_that_nobody_wrote() -> None:
+    known = "(x * grad(y)).mean() * x"
+    right = "sum(x * grad(y)) * x"
+    assert tidied(right, right, known) == [right]
+
+
+def test_sums_behind_a_minus_are_counted() -> None:
+    assert [count_subtracted_sums(parse(text)) for text in ("-(x + y)", "x - (y - (x + 1))", "x - y", "-x")] == [
+        1,
+        2,
+        0,
+        0,
+    ]
