@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -205,7 +205,7 @@ class _DerivedRun:
             c = replace(c, certificate=None).with_notes(self.why_unsure)
         added = self.derived.case.graph.keys() - self.context.case.graph.keys()
         notes = tuple(note for note in c.notes if note.kind not in _OF_A_GRADIENT)
-        diagnoses = tuple(_of_derivative(c.diagnoses, added, self._stated(c)))
+        diagnoses = tuple(_of_derivative(c.diagnoses, added, self.derived.root, self._stated(c)))
         c = replace(c, cause=None, part=None, notes=notes, diagnoses=diagnoses)
         if c.trial is None or c.mask is None:
             return c
@@ -238,15 +238,16 @@ def _why_unsure(first_order: Context) -> Fact | None:
 
 
 def _of_derivative(
-    diagnoses: Iterable[Diagnosis], added: Collection[str], stated: Sequence[StatedDerivative]
+    diagnoses: Iterable[Diagnosis], added: set[str], root: str, stated: Sequence[StatedDerivative]
 ) -> Iterator[Diagnosis]:
     """Yield the diagnoses that hold for a derivative as for its contraction.
 
     A suggestion with a name that was `added` to the author's is none."""
     for one in diagnoses:
-        if one.kind in _OF_ANY_CONTRACTION:
+        path = dict(one.message["path"].data).values() if one.message.kind == "path_not_there" else ()
+        if one.kind in _OF_ANY_CONTRACTION or (path and added.isdisjoint(path)):
             yield one
         if one.kind == "did_you_mean":
-            meant = contracted_claim(parse(one.formula))
+            meant = contracted_claim(parse(one.formula), root)
             if meant is not None and free_names(meant).keys().isdisjoint(added):
                 yield from (did_you_mean(this.claim.text, to_text(meant), None) for this in stated[:1])

@@ -97,14 +97,17 @@ def _contraction(root: str, claimed: Expr, ndim: int) -> Expr:
     return Call("tensordot", (Gradient(root), claimed), (("dims", Literal(ndim)),))
 
 
-def contracted_claim(formula: Expr) -> Expr | None:
-    """Return the Jacobian of such a formula; None for any other."""
-    if not isinstance(formula, Call) or formula.op not in ("mul", "tensordot") or len(formula.args) != 2:
+def contracted_claim(formula: Expr, root: str) -> Expr | None:
+    """Return the Jacobian of such a formula or a multiple; None for any other."""
+    if not isinstance(formula, Call) or formula.op not in ("mul", "div", "tensordot") or len(formula.args) != 2:
         return None
     gradient, claimed = formula.args
+    if isinstance(gradient, Call) and formula.op != "tensordot" and not gradient_names(claimed):
+        inner = contracted_claim(gradient, root)
+        return None if inner is None else Call(formula.op, (inner, claimed))
     if isinstance(claimed, Call) and claimed.op == "to" and isinstance(claimed.args[-1], Dtype):
         claimed = claimed.args[0]
-    return claimed if isinstance(gradient, Gradient) and not gradient_names(claimed) else None
+    return claimed if gradient == Gradient(root) and formula.op != "div" and not gradient_names(claimed) else None
 
 
 def _with_root(case: Case, problem: Problem, root: str, by: str) -> tuple[Case, str, Any]:

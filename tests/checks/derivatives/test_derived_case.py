@@ -37,11 +37,13 @@ def test_a_constant_root_gets_a_path_of_zeros() -> None:
 
 def test_a_suggested_contraction_gives_the_derivative() -> None:
     def claimed(text: str) -> str | None:
-        found = contracted_claim(parse(text))
+        found = contracted_claim(parse(text), "y")
         return None if found is None else to_text(found)
 
     assert claimed("tensordot(grad(y), diag(x), dims=1)") == "diag(x)"
     assert claimed("grad(y) * (2 * x)") == "2 * x"
     assert claimed("x.T @ grad(y)") is None
     assert claimed("grad(y) * grad(y)") is None
+    assert claimed("tensordot(grad(z), diag(x), dims=1)") is None
+    assert claimed("tensordot(grad(y), diag(x), dims=1) * n / 2") == "diag(x) * n / 2"
     assert claimed("tensordot(grad(y), to(diag(k), torch.float64), dims=1)") == "diag(k)"

@@ -50,7 +50,7 @@ _SIMILAR_OPS: dict[str, tuple[str, ...]] = {
 }
 _PROBABILITIES = ("sigmoid", "softmax", "tanh", "exp")
 #: Operands whose order matters.
-_NONCOMMUTATIVE = ("sub", "div", "matmul", "pow", "mm", "outer", "floor_divide")
+_NONCOMMUTATIVE = ("sub", "div", "matmul", "pow", "mm", "outer", "kron", "floor_divide")
 #: The most pairs in a list that are exchanged.
 _PLACES = 6
 
