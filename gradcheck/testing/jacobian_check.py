@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.checks.derivatives.block_mistakes import blocks, some_entries
 from gradcheck.checks.derivatives.entry_mistakes import (
     ALIKE,
     Entries,
@@ -15,6 +16,7 @@ from gradcheck.checks.derivatives.entry_mistakes import (
     orders,
     parts,
     scaled_slices,
+    wrong_diagonal,
     wrong_products,
 )
 from gradcheck.errors import UsageError
@@ -24,6 +26,8 @@ from gradcheck.reports.phrases.jacobian_report import jacobian_report
 
 #: The first step of differences, in units of an element's size; rounding; and the relative error that suffices.
 _FIRST, _UNIT, _ENOUGH = 2.0**-3, 2.0**-50, 1e-11
+#: The mistakes that are tried, in order.
+_GUESSES = (wrong_products, orders, factors, parts, blocks, some_entries, scaled_slices, wrong_diagonal)
 #: The points beside the given one, and the most entries of a Jacobian.
 _MORE_POINTS = 2
 _MOST_ENTRIES = 10**8
@@ -69,7 +73,7 @@ def check_jacobian(
             reports.append(jacobian_report(wrong[-1], at, number))
     if wrong:
         first = [one for one in wrong if one.term == wrong[0].term and one.is_wrong]
-        known = common_mistake(first, (wrong_products, orders, factors, parts, scaled_slices)) if first else None
+        known = common_mistake(first, _GUESSES) if first else None
         cause = f"\n  cause: {say(known[1])}" if known else ""
         raise AssertionError(f"{reports[0]}{cause}") from None
 

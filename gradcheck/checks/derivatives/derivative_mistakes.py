@@ -5,28 +5,34 @@ A mistake explains a claim if it gives the claimed numbers, which are not the ri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.context import Context
+from gradcheck.checks.derivatives.block_mistakes import blocks, some_entries
 from gradcheck.checks.derivatives.claimed_derivative import MOST_ENTRIES, ClaimedDerivative, claimed_at
 from gradcheck.checks.derivatives.derivative_formula import derived_formula
 from gradcheck.checks.derivatives.derivative_suggestion import suggestion
-from gradcheck.checks.derivatives.entry_mistakes import Guess, common_mistake, factors, orders, parts
+from gradcheck.checks.derivatives.entry_mistakes import Guess, common_mistake, factors, orders, parts, wrong_diagonal
 from gradcheck.checks.derivatives.stated_derivatives import StatedDerivative
+from gradcheck.checks.failures.correction.edit_cause import edit_cause
 from gradcheck.checks.points.drawing import GENERIC
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.implementation.binding import ancestors_of
 from gradcheck.errors import GradcheckError, InvalidCase
 from gradcheck.facts import fact
-from gradcheck.language.expr.nodes import Derivative
+from gradcheck.language.case import Claim
+from gradcheck.language.expr.nodes import Call, Derivative, Literal
+from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.terms import at_most, signed_terms
+from gradcheck.language.symbolic.linear_maps import negative
 
 #: The points at which a mistake must give the claimed numbers to be confirmed.
 _CONFIRMS, _MOST_POINTS = 2, 3
@@ -34,13 +40,15 @@ _CONFIRMS, _MOST_POINTS = 2, 3
 _POWERS = (1, -1, 2, -2)
 #: The most entries of the graph whose curvature an approximation may keep.
 _MOST_INNER = 12
+#: The most parts of the graph that are tried as a factor.
+_MOST_PARTS = 40
 #: Products that are multiplied out, if this gives no more terms.
 _PRODUCTS, _MOST_TERMS = ("mul", "matmul", "outer", "div"), 8
 
 
 def with_mistakes(context: Context, stated: StatedDerivative, failed: Comparison) -> Comparison:
     """Return the failure with the mistake that explains it, if one does."""
-    if failed.status != "failed" or stated.what.is_stated_wrong or any(one.confidence for one in failed.diagnoses):
+    if failed.status != "failed" or stated.what.is_stated_wrong or any(map(_is_certain, failed.diagnoses)):
         return failed
     points = (context.points.own, context.points.unseen_point(GENERIC), *context.points.trials)
     derive = cache(partial(derived_formula, context.points.own.problem.case, stated.term, None))
@@ -49,12 +57,29 @@ def with_mistakes(context: Context, stated: StatedDerivative, failed: Comparison
     if not wrong:
         return failed
     known = common_mistake(wrong, _GUESSES)
+    if not any(one.kind == "did_you_mean" for one in failed.diagnoses):
+        found = suggestion([one for one in claimed if one is not None])
+        if found is not None and (known is None or found.kind == "did_you_mean"):
+            failed = replace(failed, diagnoses=(*failed.diagnoses, found))
     if known is None:
-        found = None if failed.diagnoses else suggestion([one for one in claimed if one is not None])
-        return failed if found is None else replace(failed, diagnoses=(found,))
+        return _with_cause_of_edit(failed, wrong)
     kind, message = known
-    found = Diagnosis(kind, message, confidence="confirmed" if len(wrong) >= _CONFIRMS else "possible")
-    return replace(failed, diagnoses=(found, *failed.diagnoses))
+    cause = Diagnosis(kind, message, confidence="confirmed" if len(wrong) >= _CONFIRMS else "possible")
+    return replace(failed, diagnoses=(cause, *(one for one in failed.diagnoses if not one.confidence)))
+
+
+def _is_certain(one: Diagnosis) -> bool:
+    """Return whether a cause is better than one that the entries show."""
+    return bool(one.confidence) and one.kind != "path_dropped"
+
+
+def _with_cause_of_edit(failed: Comparison, wrong: Sequence[ClaimedDerivative]) -> Comparison:
+    """Return the failure with its correction as a cause, if it is one change."""
+    meant = next((one.formula for one in failed.diagnoses if one.kind == "did_you_mean"), None)
+    if meant is None or any(one.confidence for one in failed.diagnoses):
+        return failed
+    cause = edit_cause(parse(failed.formula), parse(meant), [one.point.scope(one.point.last_step) for one in wrong])
+    return failed if cause is None else replace(failed, diagnoses=(cause, *failed.diagnoses))
 
 
 def _approximations(one: ClaimedDerivative) -> Iterator[Guess]:
@@ -70,6 +95,9 @@ def _approximations(one: ClaimedDerivative) -> Iterator[Guess]:
     for name in inner[:_MOST_INNER]:
         if not {stated.rows, stated.by} <= ancestors_of(case, name) or values[name].size ** 2 > MOST_ENTRIES:
             continue
+        around = replace(case, graph={**case.graph, name: Claim.of(Literal(0))})
+        if {stated.rows, stated.by} & ancestors_of(around, stated.of):  # it leaves out more than its curvature
+            continue
         try:
             curvature = one.gradients[Derivative.of("hessian", stated.of, name, name).name]
             left, right = (one.gradients[Derivative.of("jacobian", name, by).name] for by in (stated.rows, stated.by))
@@ -83,8 +111,14 @@ def _approximations(one: ClaimedDerivative) -> Iterator[Guess]:
 
 def _factors(one: ClaimedDerivative) -> Iterator[Guess]:
     """Yield what is off by a tensor, as a whole or along an axis."""
-    values, want = one.point.want.states[-1].values, one.want
-    for name, array in {**values, **one.point.problem.constants}.items():
+    values = one.point.want.states[-1].values
+    sizes = {word: np.array(float(size)) for word, size in one.point.problem.sizes.items()}
+    yield from _multiples(one, {**values, **one.point.problem.constants, **sizes})
+
+
+def _multiples(one: ClaimedDerivative, known: Mapping[str, np.ndarray]) -> Iterator[Guess]:
+    want = one.want
+    for name, array in known.items():
         if array.dtype.kind != "f" or not np.isfinite(array).all() or not np.all(array) or array.ndim > 1:
             continue
         axes = [axis for axis, size in enumerate(want.shape) if array.ndim == 1 and size == array.size > 1]
@@ -98,6 +132,19 @@ def _factors(one: ClaimedDerivative) -> Iterator[Guess]:
                 yield "factor_of_tensor", fact("derivative_factor", tensor=name, power=power), want * along
 
 
+def _computed_factors(one: ClaimedDerivative) -> Iterator[Guess]:
+    """Yield what is off by a number or a vector that the graph computes."""
+    scope = one.point.scope(one.point.last_step)
+    found = {}
+    calls = (node for claim in one.point.problem.case.graph.values() for node in claim.expr.walk())
+    for node in islice((node for node in calls if isinstance(node, Call)), _MOST_PARTS):
+        try:
+            found[to_text(node)] = wide(np.asarray(scope.array_of(node)))
+        except (GradcheckError, ValueError):
+            continue
+    yield from _multiples(one, found)
+
+
 def _terms(one: ClaimedDerivative) -> Iterator[Guess]:
     """Yield the derived formula without a term, or with one of the other sign."""
     try:
@@ -108,9 +155,37 @@ def _terms(one: ClaimedDerivative) -> Iterator[Guess]:
     except (GradcheckError, InvalidCase):
         return
     for sign, expr, value in values if len(values) > 1 else []:
-        text = to_text(expr)
-        yield "one_term", fact("term_missing", term=text), one.want - sign * value
-        yield "one_term", fact("term_of_other_sign", term=text), one.want - 2 * sign * value
+        yield (
+            "one_term",
+            fact("term_missing", term=to_text(expr if sign > 0 else negative(expr))),
+            one.want - sign * value,
+        )
+        yield "one_term", fact("term_of_other_sign", term=to_text(expr)), one.want - 2 * sign * value
 
 
-_GUESSES: tuple[Callable[[Any], Iterator[Guess]], ...] = (orders, _approximations, factors, _factors, parts, _terms)
+def _chain(one: ClaimedDerivative) -> Iterator[Guess]:
+    """Yield the value itself, and one factor of the chain rule alone."""
+    case, of, by = one.point.problem.case, one.stated.rows, one.stated.by
+    if one.stated.is_hessian or of not in case.graph:
+        return
+    yield "forward_value", fact("is_the_value", tensor=of), wide(one.point.want.states[-1].values[of])
+    between = [name for name in case.graph if name in ancestors_of(case, of) and by in ancestors_of(case, name)]
+    for name in between[:_MOST_INNER]:
+        outer, inner = Derivative.of("jacobian", of, name).name, Derivative.of("jacobian", name, by).name
+        for had, lacks in ((outer, inner), (inner, outer)):
+            yield "mixed_up", fact("chain_stops", term=had, factor=lacks), wide(one.gradients[had])
+
+
+_GUESSES: tuple[Callable[[Any], Iterator[Guess]], ...] = (
+    orders,
+    _approximations,
+    factors,
+    _factors,
+    parts,
+    blocks,
+    some_entries,
+    _chain,
+    _terms,
+    _computed_factors,
+    wrong_diagonal,
+)

@@ -13,7 +13,7 @@ from gradcheck.checks.failures.correction.suggestion import MAX_DERIVED, did_you
 from gradcheck.checks.result import Diagnosis
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
-from gradcheck.language.expr.nodes import Expr, Literal, Sequence
+from gradcheck.language.expr.nodes import Call, Expr, Literal, Name, Sequence
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import replace_part
 
@@ -58,31 +58,49 @@ def _exchanges(claim: Expr, derived: Expr, one: ClaimedDerivative) -> Iterator[E
     """Yield the claim with an entry or a part exchanged, small parts first."""
     if one.want.size > _MOST_ENTRIES:
         return
-    for old, new in _entries(claim, derived):
-        yield replace_part(claim, old, new)
+    yield from _with_right_entries(claim, derived, one)
     texts = {to_text(part): part for part in _parts(derived) if not isinstance(part, Literal)}
     offered = {text: (part, _value(part, one)) for text, part in texts.items() if len(text) <= MAX_DERIVED}
-    given = [(part, _value(part, one)) for part in _parts(claim) if part is not claim]
+    given = [
+        (part, _value(part, one)) for part in _parts(claim) if part is not claim and not isinstance(part, Sequence)
+    ]
     work = sum(value.size for _, value in given if value is not None) + one.want.size
     pairs = sorted(product(given, offered.values()), key=lambda pair: _size(pair[0][0]) + _size(pair[1][0]))
     fitting = (
         (old, new)
         for (old, before), (new, after) in pairs
-        if before is not None and after is not None and before.shape == after.shape and new != old
+        if before is not None
+        and after is not None
+        and new != old
+        and (before.shape == after.shape or (isinstance(old, Name) and isinstance(new, Name)))
     )
     for old, new in islice(fitting, min(_MOST_TRIED, _MOST_ELEMENTS // work)):
         yield replace_part(claim, old, new)
 
 
-def _entries(claim: Expr, derived: Expr) -> Iterator[tuple[Expr, Expr]]:
-    """Yield pairs of entries of two tensors that are written out."""
-    pairs = [(claim, derived)]
-    for old, new in pairs:
-        written_out = all(isinstance(one, Sequence) or getattr(one, "op", "") in _OF_ENTRIES for one in (old, new))
-        if written_out and len(old.children) == len(new.children):
-            pairs += zip(old.children, new.children, strict=True)
-        elif old is not claim:
-            yield old, new
+def _with_right_entries(claim: Expr, derived: Expr, one: ClaimedDerivative) -> Iterator[Expr]:
+    """Yield a written out claim with its wrong entries exchanged."""
+    known, right = dict(_entries(claim)), dict(_entries(derived))
+    if len(known) < 2 or known.keys() != right.keys():
+        return
+    for place, old in known.items():
+        before, after = _value(old, one), _value(right[place], one)
+        if before is None or after is None or not one.is_alike(before, after):
+            new = right[place]
+            is_stacked = isinstance(claim, Call) and claim.op == "stack" and isinstance(new, Literal)
+            claim = replace_part(claim, old, Call("tensor", (new,)) if is_stacked else new)
+    yield claim
+
+
+def _entries(expr: Expr, place: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Expr]]:
+    """Yield the entries of a tensor that is written out, with their places."""
+    if isinstance(expr, Call) and expr.op in _OF_ENTRIES and not expr.kwargs and len(expr.args) == 1:
+        yield from _entries(expr.args[0], place)
+    elif isinstance(expr, Sequence):
+        for index, part in enumerate(expr.children):
+            yield from _entries(part, (*place, index))
+    else:
+        yield place, expr
 
 
 def _parts(expr: Expr) -> list[Expr]:

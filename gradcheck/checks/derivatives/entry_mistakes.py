@@ -93,9 +93,11 @@ def parts(one: Entries) -> Iterator[Guess]:
     shape = one.want.shape
     yield "diagonal", fact("diagonal_alone"), np.diag(diagonal).reshape(shape)
     yield "diagonal", fact("diagonal_missing"), (square - np.diag(diagonal)).reshape(shape)
-    if one.got.shape == shape:
-        claimed = np.diag(one.got.reshape(square.shape)) if np.any(square != np.diag(diagonal)) else diagonal
-        yield "diagonal", fact("diagonal_wrong"), (square - np.diag(diagonal - claimed)).reshape(shape)
+    identity = np.eye(len(square))
+    yield "one_term", fact("identity_missing"), (square - identity).reshape(shape)
+    if one.got.shape == shape and len(square) > 2:
+        beside = one.got.reshape(square.shape)[0, 1] - square[0, 1]
+        yield "one_term", fact("number_for_identity"), (square + beside * (1 - identity)).reshape(shape)
     yield "diagonal", fact("diagonal_as_vector"), diagonal.reshape(shape[: len(shape) // 2])
     for side, part in (("upper", np.triu(square)), ("lower", np.tril(square))):
         yield "diagonal", fact("triangle_alone", side=side), part.reshape(shape)
@@ -108,6 +110,15 @@ def parts(one: Entries) -> Iterator[Guess]:
         yield "one_term", fact("transpose_term_added"), one.got
 
 
+def wrong_diagonal(one: Entries) -> Iterator[Guess]:
+    """Yield the right entries with the claimed diagonal."""
+    square = one.matrix
+    if square.shape[0] == square.shape[1] and one.got.shape == one.want.shape:
+        off = np.diag(one.got.reshape(square.shape) - square)
+        if np.any(square != np.diag(np.diag(square))):
+            yield "diagonal", fact("diagonal_wrong"), (square + np.diag(off)).reshape(one.want.shape)
+
+
 def wrong_products(one: Entries) -> Iterator[Guess]:
     """Yield the product with the Jacobian, in place of its transpose."""
     if one.term == "rmatvec" and one.want.ndim == 2:
@@ -118,8 +129,11 @@ def factors(one: Entries) -> Iterator[Guess]:
     """Yield the entries times the constant that the largest is off by."""
     want = one.want
     largest = np.unravel_index(np.argmax(np.abs(want)), want.shape)
-    if one.got.shape == want.shape and want[largest] and one.got[largest] and one.got[largest].imag == 0:
-        factor = float(f"{(one.got[largest] / want[largest]).real:.6g}")
+    if one.got.shape == want.shape and want[largest] and one.got[largest]:
+        ratio = one.got[largest] / want[largest]
+        if abs(ratio.imag) > one.within * abs(ratio):
+            return
+        factor = float(f"{ratio.real:.6g}")
         kind = "sign" if factor == -1 else "factor"
         yield kind, fact("derivative_constant", factor=factor), want * factor
 

@@ -59,6 +59,7 @@ CODE_KINDS = {
 DERIVATIVE_KINDS = {
     "diagonal": "the diagonal or a triangle alone, or all but it",
     "one_term": "one term is missing or has the wrong sign, such as a transpose",
+    "incomplete": "some entries are 0 that should not be",
     "inverted": "the inverse, which is the Jacobian of the inverse function",
     "approximation": "an approximation of the second derivative, such as Gauss-Newton's",
 }

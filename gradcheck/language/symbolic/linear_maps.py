@@ -11,7 +11,7 @@ from math import prod
 from typing import NamedTuple, TypeAlias
 
 from gradcheck.errors import Unsupported
-from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name, Sequence
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.traverse import gradient_names
 
 #: What holds where a comparison does not.
@@ -95,17 +95,17 @@ def _written_by_entries(terms: Iterable[Term], shape: tuple[int, ...]) -> Expr |
         if place in found:
             entry = Call("sub" if term.sign < 0 else "add", (found[place], entry))
         elif term.sign < 0:
-            entry = _negative(entry)
+            entry = negative(entry)
         found[place] = entry
     rows = (Sequence(tuple(found.get((i, j), Literal(0.0)) for j in range(shape[1]))) for i in range(shape[0]))
     return Call("tensor", (Sequence(tuple(rows)),))
 
 
-def _negative(expr: Expr) -> Expr:
+def negative(expr: Expr) -> Expr:
     """Return a product or quotient with its first factor negated."""
     match expr:
         case Call("mul" | "div", (first, *others)):
-            return Call(expr.op, (_negative(first), *others))
+            return Call(expr.op, (negative(first), *others))
         case Literal(int() | float() as number):
             return Literal(-number)
         case _:
@@ -163,11 +163,17 @@ class _Terms:
                 ]
             case "where", [False, *_]:
                 return self._chosen(expr, reads)
-            case "getitem", [True, False] if expr.args[0] == Gradient(self.root):
+            case "getitem", [True, False] if expr.args[0] == Gradient(self.root) and not self.shape_of(expr):
                 return [Term("row", self._unit(Attribute(expr.args[0], "shape"), expr.args[1]))]
             case "index_adjoint", [True, False, False] if not self.shape_of(expr.args[0]):
                 unit = self._unit(expr.args[2], expr.args[1])
                 return [term._replace(kind="outer", right=unit) for term in self.of(expr.args[0])]
+            case "index_adjoint", [True, False, False] if len(self.shape_of(expr)) == 1 and isinstance(
+                expr.args[1], Slice
+            ):
+                return [self._product(term, _rows(expr.args[2], expr.args[1])) for term in self.of(expr.args[0])]
+            case "getitem", [True, False] if expr.args[0] == Gradient(self.root) and isinstance(expr.args[1], Slice):
+                return [Term("matrix", Call("T", (_rows(Attribute(expr.args[0], "shape"), expr.args[1]),)))]
             case "expand", [True, False]:
                 return self._broadcast(self.of(expr.args[0]), self.shape_of(expr.args[0]))
             case _:
@@ -260,6 +266,11 @@ class _Terms:
             return term._replace(kind="row", right=None, scale=(inner, *term.scale))
         assert term.left is not None
         return term._replace(kind="row", left=Call("sum", (term.left,), (("dim", Literal(1)),)))
+
+
+def _rows(size: Expr, place: Expr) -> Expr:
+    """Return the rows of the identity that a slice takes."""
+    return Call("getitem", (Call("eye", (Call("getitem", (size, Literal(0))),)), place))
 
 
 def _negated(condition: Expr) -> Expr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradcheck.checks.failures.mistakes import MEANINGS as MEANINGS
 from gradcheck.facts import Fact
 from gradcheck.reports.number_formats import format_number
-from gradcheck.reports.phrases.phrase_table import add_phrases, say
+from gradcheck.reports.phrases.phrase_table import add_phrases, join_names, say
 
 #: What comes of an op's rule without the term that centres it.
 _CENTRED = {
@@ -44,6 +44,17 @@ def _power(word: str, power: float) -> str:
     return word if power == 1 else f"sqrt({word})" if power == 0.5 else f"{word} ** {format_number('value', power)}"
 
 
+def _at(found: Fact) -> str:
+    """Return where a derivative is wrong: in rows, in columns, at entries."""
+    for key, word in (("rows", "row"), ("columns", "column"), ("entries", "entry")):
+        if places := found[key]:
+            listed = [str(list(one)) if isinstance(one, tuple) else str(one) for one in places]
+            plural = "" if len(listed) == 1 else "s"
+            word = "entries" if plural and word == "entry" else word + plural
+            return f"{'at' if key == 'entries' else 'in'} {word} {join_names(tuple(listed))}"
+    return "at some entries"
+
+
 def _factor(factor: str | float | complex) -> str:
     """Return a well-known factor by its name, another by its digits."""
     if isinstance(factor, str):
@@ -69,6 +80,18 @@ add_phrases(
         "diagonal_missing": "the diagonal is missing, the entries beside it are right",
         "diagonal_wrong": "wrong on the diagonal alone: the entries beside it are right",
         "diagonal_as_vector": "the diagonal as a vector: diag(…) makes the matrix of it",
+        "identity_missing": "one term is missing: the identity, eye(…)",
+        "number_for_identity": "a number is added to all entries, where the identity times it belongs, eye(…)",
+        "block_alone": "one block alone: it belongs where the indices of {order:axes} are equal, and 0 elsewhere",
+        "blocks_without_axis": "the blocks alone: they belong where the indices of {order:axes} are equal, and 0 "
+        "elsewhere",
+        "block_diagonal_alone": "the entries at which the indices of {order:axes} differ are missing",
+        "rows_summed": "summed over what is differentiated: {term} has a row for each element of it",
+        "columns_summed": "summed over the elements by which it is differentiated: {term} has a column for each",
+        "entries_missing": lambda f: f"0 stands {_at(f)} instead of what belongs there",
+        "entries_negated": lambda f: f"the sign is wrong {_at(f)}",
+        "is_the_value": "it is {tensor} itself, not its derivative",
+        "chain_stops": "it is {term}: the factor {factor} of the chain rule is missing",
         "triangle_alone": "the {side} triangle alone",
         "derivative_inverted": "the inverse of what is right: the Jacobian of the inverse function",
         "derivative_factor": lambda f: f"off by the factor {f['tensor']}{_exponent(f['power'])}",

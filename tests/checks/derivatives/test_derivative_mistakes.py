@@ -20,8 +20,9 @@ SOFTMAX = """
 """
 LAYER = """
     dims: {n: 4, m: 3}
-    inputs: {x: randn(n), W: "randn(m, n)", A: "randn(n, n)"}
-    graph: {h: tanh(W @ x), r: h - 1, f: (r ** 2).sum(), q: x @ A @ x, B: inv(A), o: "outer(x, W @ x)"}
+    inputs: {x: randn(n), W: "randn(m, n)", A: "randn(n, n)", b: randn(n), c: "randn([])"}
+    graph: {h: tanh(W @ x), r: h - 1, f: (r ** 2).sum(), q: x @ A @ x, B: inv(A), o: "outer(x, W @ x)",
+            g: x @ A @ x + x @ x, u: A @ x, z: tanh(u), k: "sin(W @ x) * sin(c)", s: "sin(c) * b", G: W.T @ W, t: (u ** 2).sum() + x @ x}
     backward: f
 """
 
@@ -46,7 +47,9 @@ def diagnoses(text: str, section: str, of: str, by: str, claim: str) -> tuple[Di
         (SOFTMAX, "jacobians", "p", "x", "diag(p * (1 - p))", "diagonal", "the diagonal alone"),
         (SOFTMAX, "jacobians", "p", "x", "p * (1 - p)", "diagonal", "the diagonal as a vector"),
         (SOFTMAX, "jacobians", "p", "x", "diag(p * p) - outer(p, p)", "diagonal", "the diagonal is missing"),
-        (SOFTMAX, "jacobians", "p", "x", "-outer(p, p)", "diagonal", "wrong on the diagonal alone"),
+        (SOFTMAX, "jacobians", "p", "x", "-outer(p, p)", "one_term", "one term is missing: diag(p)"),
+        (SOFTMAX, "jacobians", "p", "x", "diag(p ** 2 + 1) - outer(p, p)", "diagonal", "wrong on the diagonal alone"),
+        (SOFTMAX, "jacobians", "p", "x", "diag(p)", "one_term", "one term is missing: -outer(p, p)"),
         (SOFTMAX, "jacobians", "p", "x", "triu(diag(p) - outer(p, p))", "diagonal", "the upper triangle alone"),
         (SOFTMAX, "jacobians", "p", "x", "outer(p, p) - diag(p)", "sign", "the sign is wrong"),
         (SOFTMAX, "hessians", "f", "x", "n * (diag(p) - outer(p, p))", "factor", "the factor n"),
@@ -62,7 +65,14 @@ def diagnoses(text: str, section: str, of: str, by: str, claim: str) -> tuple[Di
         (LAYER, "hessians", "f", "x", "2 * jacobian(r, x).T @ jacobian(r, x)", "approximation", "Gauss-Newton's"),
         (LAYER, "hessians", "f", "x, W", "2 * einsum('ij,ikl->jkl', jacobian(r, x), jacobian(r, W))", "approximation",
          "leaves out that of r by x"),
-        (LAYER, "jacobians", "h", "x", "W * h[:, None]", "", ""),
+        (LAYER, "jacobians", "h", "x", "W * h[:, None]", "other_formula", "h[:, None] stands where"),
+        (LAYER, "hessians", "t", "x", "2 * A.T @ A", "one_term", "one term is missing: 2 * eye(n)"),
+        (LAYER, "hessians", "g", "x", "A + A.T", "one_term", "one term is missing: 2 * eye(n)"),
+        (LAYER, "jacobians", "h", "x", "W.T @ (1 - h ** 2)", "summed", "has a row for each"),
+        (LAYER, "jacobians", "k", "x", "cos(W @ x)[:, None] * W", "factor_of_tensor", "the factor sin(c) ** -1"),
+        (LAYER, "jacobians", "z", "x", "jacobian(z, u)", "mixed_up", "the factor jacobian(u, x) of the chain rule"),
+        (LAYER, "jacobians", "s", "c", "s", "forward_value", "s itself"),
+        (LAYER, "jacobians", "G", "W", "einsum('il,mj->ijml', eye(n), W)", "path_dropped", "the path through matmul"),
     ],
 )  # fmt: skip
 def test_it_is_named(text: str, section: str, of: str, by: str, claim: str, kind: str, words: str) -> None:
@@ -84,3 +94,24 @@ def test_the_inverse_is_named() -> None:
         backward: {y: "randn(2)"}
     """
     assert [one.kind for one in diagnoses(text, "jacobians", "y", "x", "inv(J)") if one.confidence] == ["inverted"]
+
+
+def test_a_missing_size_is_a_factor_and_corrected() -> None:
+    text = """
+        dims: {n: 5, d: 3}
+        inputs: {mu: randn(d), L: "randn(d, d) + 3 * eye(d)"}
+        constants: {X: "randn(n, d)"}
+        graph: {r: X - mu, f: "-0.5 * (r * (r @ linalg.inv(L @ L.T))).sum()"}
+    """
+    found = diagnoses(text, "hessians", "f", "mu", "-linalg.inv(L @ L.T)")
+    assert [say(one.message) for one in found[:1]] == ["off by the factor n ** -1"]
+    assert found[1].formula == "-linalg.inv(L @ L.T) * n"
+
+
+def test_a_correction_of_another_gradient_is_none() -> None:
+    text = """
+        dims: {n: 5}
+        inputs: {x: randn(n)}
+        graph: {c: x - x.mean(), v: (c * c).mean()}
+    """
+    assert all(one.formula != "2 / n * eye(n)" for one in diagnoses(text, "hessians", "v", "x", "2 / n * eye(n)"))

@@ -12,6 +12,7 @@ from gradcheck.checks.derivatives.entry_mistakes import (
     orders,
     parts,
     scaled_slices,
+    wrong_diagonal,
     wrong_products,
 )
 
@@ -20,7 +21,8 @@ OTHER = np.array([[2.0, -1.0], [0.5, 4.0]])
 
 
 def kinds(got: np.ndarray, want: np.ndarray = J, term: str = "J") -> str:
-    found = common_mistake([Entries(got, want, 1, term, 1e-6)], (wrong_products, orders, factors, parts, scaled_slices))
+    guesses = (wrong_products, orders, factors, parts, wrong_diagonal, scaled_slices)
+    found = common_mistake([Entries(got, want, 1, term, 1e-6)], guesses)
     return found[1].kind if found else ""
 
 
@@ -31,7 +33,8 @@ def kinds(got: np.ndarray, want: np.ndarray = J, term: str = "J") -> str:
         (-J, "derivative_constant"),
         (np.diag(np.diag(J)), "diagonal_alone"),
         (J - np.diag(np.diag(J)), "diagonal_missing"),
-        (J + np.eye(2), "diagonal_wrong"),
+        (J + np.diag([1, 3]), "diagonal_wrong"),
+        (J - np.eye(2), "identity_missing"),
         (np.diag(J), "diagonal_as_vector"),
         (np.triu(J), "triangle_alone"),
         (np.linalg.inv(J), "derivative_inverted"),
@@ -63,3 +66,13 @@ def test_a_mistake_holds_at_every_point() -> None:
 
 def test_zeros_are_off_by_no_factor() -> None:
     assert kinds(0 * J) != "derivative_constant"
+
+
+def test_a_number_for_a_multiple_of_the_identity_is_recognised() -> None:
+    right = np.arange(9.0).reshape(3, 3) ** 2
+    assert kinds(right + 2 * (1 - np.eye(3)), right) == "number_for_identity"
+
+
+def test_a_complex_multiple_is_a_factor() -> None:
+    assert kinds(0.5j * J, 1j * J) == "derivative_constant"
+    assert kinds(0.5j * J, J) == ""
