@@ -120,7 +120,8 @@ class _OtherPoints:
                 why = fact("code_raises_here")
             if why is None:
                 found[:] = self._compare_all(point)
-                empty = any(is_all_nan_or_empty(c) for c in found if c.what.is_general)
+                general = (c for c in found if c.what.is_general and not self._is_empty_here(c))
+                empty = any(map(is_all_nan_or_empty, general))
                 if empty and all(c.status == "passed" for c in found):
                     why = fact("all_is_nan")
                 why = why or self._degeneracy(point, found, before)
@@ -136,6 +137,11 @@ class _OtherPoints:
             self.accepted_sizes.append(point.problem.sizes)
         is_outside = bool(outside) and (isinstance(point, Fact) or outside[-1] is point)
         return outside[0].problem.sizes if is_outside else None
+
+    def _is_empty_here(self, c: Comparison) -> bool:
+        """Return whether a claim has no elements at the case's own sizes."""
+        values = self.points.own.want.states[-1].values
+        return c.tensor in values and values[c.tensor].size == 0
 
     def _try_in_domain(self, sizes: Mapping[str, int]) -> bool:
         return self._compare_and_keep(

@@ -255,3 +255,16 @@ DERIVATIVES = {
     "atanh(x).exp()": "grad(y) * y / (1 - x * x)",
     "logit(x)": "grad(y) / (x * (1 - x))",
 }
+
+
+def test_trials_of_a_tensor_that_is_always_empty_say_nothing_of_nan(check: Check) -> None:
+    found = check(
+        """
+        dims: {n: 3}
+        inputs: {x: {values: [], shape: [0]}}
+        constants: {A: "randn(n, 0)"}
+        graph: {y: A @ x, loss: y.sum()}
+        formulas: {x: A.T @ ones(n)}
+        """
+    )
+    assert not any("NaN" in say(note) for c in found.comparisons for note in c.notes)
