@@ -22,16 +22,19 @@ from gradcheck.checks.derivatives.derivative_suggestion import suggestion
 from gradcheck.checks.derivatives.entry_mistakes import Guess, common_mistake, factors, orders, parts, wrong_diagonal
 from gradcheck.checks.derivatives.stated_derivatives import StatedDerivative
 from gradcheck.checks.failures.correction.edit_cause import edit_cause
+from gradcheck.checks.failures.correction.suggestion import did_you_mean
 from gradcheck.checks.points.drawing import GENERIC
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.implementation.binding import ancestors_of
 from gradcheck.errors import GradcheckError, InvalidCase
 from gradcheck.facts import fact
 from gradcheck.language.case import Claim
-from gradcheck.language.expr.nodes import Call, Derivative, Literal
+from gradcheck.language.expr.nodes import Call, Derivative, Expr, Literal, Name
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.terms import at_most, signed_terms
+from gradcheck.language.expr.traverse import rewrite
 from gradcheck.language.symbolic.linear_maps import negative
 
 #: The points at which a mistake must give the claimed numbers to be confirmed.
@@ -50,13 +53,15 @@ def with_mistakes(context: Context, stated: StatedDerivative, failed: Comparison
     """Return the failure with the mistake that explains it, if one does."""
     if failed.status != "failed" or stated.what.is_stated_wrong or any(map(_is_certain, failed.diagnoses)):
         return failed
+    if failed.mismatch is not None and failed.mismatch.kind == "claim_raised":
+        return _with_floats(context.points.own, stated, failed)
     points = (context.points.own, context.points.unseen_point(GENERIC), *context.points.trials)
     derive = cache(partial(derived_formula, context.points.own.problem.case, stated.term, None))
     claimed = [claimed_at(point, stated, derive) for point in points[: _MOST_POINTS + 1] if point is not None]
     wrong = [one for one in claimed if one is not None and one.is_wrong]
     if not wrong:
         return failed
-    known = common_mistake(wrong, _GUESSES)
+    known = common_mistake(wrong, _GUESSES if wrong[0].want.size else (orders,))
     if not any(one.kind == "did_you_mean" for one in failed.diagnoses):
         found = suggestion([one for one in claimed if one is not None])
         if found is not None and (known is None or found.kind == "did_you_mean"):
@@ -66,6 +71,32 @@ def with_mistakes(context: Context, stated: StatedDerivative, failed: Comparison
     kind, message = known
     cause = Diagnosis(kind, message, confidence="confirmed" if len(wrong) >= _CONFIRMS else "possible")
     return replace(failed, diagnoses=(cause, *(one for one in failed.diagnoses if not one.confidence)))
+
+
+def _with_floats(point: Point, stated: StatedDerivative, failed: Comparison) -> Comparison:
+    """Return the failure with the claim in floats, if integers alone break it."""
+    if failed.mismatch is None or failed.mismatch["error"] != "dtype_mismatch":
+        return failed
+    scope, whole = point.scope(point.last_step), tuple[str, ...]()
+
+    def change(node: Expr) -> Expr:
+        nonlocal whole
+        is_name = isinstance(node, Name) and node.name not in point.problem.sizes
+        is_tensor = is_name or (isinstance(node, Call) and node.op == "tensor")
+        if not is_tensor or scope.array_of(node).dtype.kind not in "iu":
+            return node
+        whole += (to_text(node),)
+        return Call("mul", (Literal(1.0), node))
+
+    try:
+        mended = rewrite(stated.claim.expr, change)
+    except (GradcheckError, ValueError):
+        return failed
+    found = [Diagnosis("dtype", fact("integers_in_claim", parts=whole), confidence="confirmed")] if whole else []
+    claimed = claimed_at(point, stated._replace(claim=Claim.of(mended)), lambda: mended)
+    if claimed is not None and not claimed.is_wrong:
+        found.append(did_you_mean(stated.claim.text, to_text(mended), None))
+    return replace(failed, diagnoses=(*found, *failed.diagnoses))
 
 
 def _is_certain(one: Diagnosis) -> bool:

@@ -74,7 +74,7 @@ def _exchanges(claim: Expr, derived: Expr, one: ClaimedDerivative) -> Iterator[E
         and new != old
         and (before.shape == after.shape or (isinstance(old, Name) and isinstance(new, Name)))
     )
-    for old, new in islice(fitting, min(_MOST_TRIED, _MOST_ELEMENTS // work)):
+    for old, new in islice(fitting, min(_MOST_TRIED, _MOST_ELEMENTS // max(work, 1))):
         yield replace_part(claim, old, new)
 
 

@@ -80,6 +80,7 @@ add_phrases(
         "diagonal_missing": "the diagonal is missing, the entries beside it are right",
         "diagonal_wrong": "wrong on the diagonal alone: the entries beside it are right",
         "diagonal_as_vector": "the diagonal as a vector: diag(…) makes the matrix of it",
+        "integers_in_claim": "{parts:and} holds integers, which no product takes beside floating numbers",
         "identity_missing": "one term is missing: the identity, eye(…)",
         "number_for_identity": "a number is added to all entries, where the identity times it belongs, eye(…)",
         "block_alone": "one block alone: it belongs where the indices of {order:axes} are equal, and 0 elsewhere",

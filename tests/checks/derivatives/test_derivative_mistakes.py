@@ -22,7 +22,8 @@ LAYER = """
     dims: {n: 4, m: 3}
     inputs: {x: randn(n), W: "randn(m, n)", A: "randn(n, n)", b: randn(n), c: "randn([])"}
     graph: {h: tanh(W @ x), r: h - 1, f: (r ** 2).sum(), q: x @ A @ x, B: inv(A), o: "outer(x, W @ x)",
-            g: x @ A @ x + x @ x, u: A @ x, z: tanh(u), k: "sin(W @ x) * sin(c)", s: "sin(c) * b", G: W.T @ W, t: (u ** 2).sum() + x @ x}
+            g: x @ A @ x + x @ x, u: A @ x, z: tanh(u), k: "sin(W @ x) * sin(c)", s: "sin(c) * b", G: W.T @ W,
+            t: (u ** 2).sum() + x @ x}
     backward: f
 """
 
@@ -115,3 +116,29 @@ def test_a_correction_of_another_gradient_is_none() -> None:
         graph: {c: x - x.mean(), v: (c * c).mean()}
     """
     assert all(one.formula != "2 / n * eye(n)" for one in diagnoses(text, "hessians", "v", "x", "2 / n * eye(n)"))
+
+
+def test_integers_among_floats_are_named_and_mended() -> None:
+    text = """
+        dims: {n: 4}
+        inputs: {x: "randn(2, n)"}
+        graph: {y: 2 * x, z: "tensor([[0.0, -1.0], [1.0, 0.0]]) @ x", f: y.sum()}
+        let: {J: "tensor([[0, -1], [1, 0]])"}
+    """
+    claim = "einsum('ik,jl->ijkl', {} @ eye(2), eye(n))"
+    cause, meant = diagnoses(text, "jacobians", "z", "x", claim.format("J"))
+    assert say(cause.message) == "J holds integers, which no product takes beside floating numbers"
+    assert meant.formula == claim.format("1.0 * J")
+    assert [one.kind for one in diagnoses(text, "jacobians", "y", "x", claim.format("J"))] == ["dtype"]
+
+
+def test_a_transpose_without_elements_is_named() -> None:
+    text = """
+        dims: {n: 3}
+        inputs: {x: {values: [], shape: [0]}}
+        constants: {A: "randn(n, 0)"}
+        graph: {y: A @ x}
+    """
+    (found,) = (one for one in diagnoses(text, "jacobians", "y", "x", "A.T") if one.confidence)
+    assert found.kind == "transposed"
+    assert all(not one.confidence for one in diagnoses(text, "jacobians", "y", "x", "zeros(2, 0)"))
