@@ -53,7 +53,8 @@ def with_mistakes(context: Context, stated: StatedDerivative, failed: Comparison
     """Return the failure with the mistake that explains it, if one does."""
     if failed.status != "failed" or stated.what.is_stated_wrong or any(map(_is_certain, failed.diagnoses)):
         return failed
-    if failed.mismatch is not None and failed.mismatch.kind == "claim_raised":
+    why = failed.mismatch
+    if why is not None and why.kind == "claim_raised" and why["error"] == "dtype_mismatch":
         return _with_floats(context.points.own, stated, failed)
     points = (context.points.own, context.points.unseen_point(GENERIC), *context.points.trials)
     derive = cache(partial(derived_formula, context.points.own.problem.case, stated.term, None))
@@ -75,8 +76,6 @@ def with_mistakes(context: Context, stated: StatedDerivative, failed: Comparison
 
 def _with_floats(point: Point, stated: StatedDerivative, failed: Comparison) -> Comparison:
     """Return the failure with the claim in floats, if integers alone break it."""
-    if failed.mismatch is None or failed.mismatch["error"] != "dtype_mismatch":
-        return failed
     scope, whole = point.scope(point.last_step), tuple[str, ...]()
 
     def change(node: Expr) -> Expr:
