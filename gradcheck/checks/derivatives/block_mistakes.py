@@ -44,21 +44,20 @@ def some_entries(one: Entries) -> Iterator[Guess]:
         return
     scale = float(np.max(np.abs(want), initial=0.0))
     wrong = np.abs(got - want) > one.within * scale
-    for kind, word, entries in (("incomplete", "entries_missing", 0 * want), ("sign", "entries_negated", -want)):
-        predicted = np.where(wrong, entries, want)
-        places = _places(wrong, np.abs(want) > one.within * scale)
-        if places is not None:
-            yield kind, fact(word, **places), predicted
-        yield kind, fact(word, rows=(), columns=(), entries=()), predicted
+    known = _places(wrong, np.abs(want) > one.within * scale)
+    zeros, negated = np.where(wrong, 0 * want, want), np.where(wrong, -want, want)
+    for rows, columns, entries in dict.fromkeys((known, ((), (), ()))):
+        yield "incomplete", fact("entries_missing", rows=rows, columns=columns, entries=entries), zeros
+        yield "sign", fact("entries_negated", rows=rows, columns=columns, entries=entries), negated
 
 
-def _places(wrong: np.ndarray, nonzero: np.ndarray) -> dict[str, tuple[object, ...]] | None:
-    """Return the rows, the columns or the entries that are wrong, if few."""
+def _places(wrong: np.ndarray, nonzero: np.ndarray) -> tuple[tuple[object, ...], ...]:
+    """Return the rows, the columns and the entries that are wrong, if few."""
     if wrong.ndim == 2:
-        for word, axis in (("rows", 1), ("columns", 0)):
+        for axis in (1, 0):
             whole = wrong.any(axis=axis) & (wrong == nonzero).all(axis=axis)
             found = tuple(int(at) for at in np.flatnonzero(whole))
             if wrong.any() and (wrong.any(axis=axis) == whole).all() and len(found) < min(len(whole), _MOST_LISTED + 1):
-                return {"rows": (), "columns": (), "entries": (), word: found}
+                return (found, (), ()) if axis else ((), found, ())
     entries = tuple(tuple(int(at) for at in place) for place in np.argwhere(wrong)[: _MOST_LISTED + 1])
-    return {"rows": (), "columns": (), "entries": entries} if 0 < len(entries) <= _MOST_LISTED else None
+    return (), (), entries if len(entries) <= _MOST_LISTED else ()

@@ -46,12 +46,14 @@ def _power(word: str, power: float) -> str:
 
 def _at(found: Fact) -> str:
     """Return where a derivative is wrong: in rows, in columns, at entries."""
-    for key, word in (("rows", "row"), ("columns", "column"), ("entries", "entry")):
-        if places := found[key]:
-            listed = [str(list(one)) if isinstance(one, tuple) else str(one) for one in places]
-            plural = "" if len(listed) == 1 else "s"
-            word = "entries" if plural and word == "entry" else word + plural
-            return f"{'at' if key == 'entries' else 'in'} {word} {join_names(tuple(listed))}"
+    for places, one, several in (
+        (found["rows"], "in row", "in rows"),
+        (found["columns"], "in column", "in columns"),
+        (found["entries"], "at entry", "at entries"),
+    ):
+        if places:
+            listed = tuple(str(list(place)) if isinstance(place, tuple) else str(place) for place in places)
+            return f"{one if len(listed) == 1 else several} {join_names(listed)}"
     return "at some entries"
 
 
