@@ -17,9 +17,10 @@ PACKAGE = ROOT / "gradcheck"
 #: 88,600 with what is told of Tensor classes: the line at fault, the formula of a rule; and with causes of wrong code;
 #: from 90,500 with numbers that are NaN in every engine, forwards in high precision, Jacobians and Hessians; from
 #: 94,500 with causes that a correction gives, parts of a derived Jacobian, and imports outside of a stranger's folder;
-#: from 94,900 with first cases of somebody's own formula or code, and what further draws of other people's code showed.
-MOST_LINES = 95_900
-MOST_LINES_OF_CHECKS = 31_100
+#: from 94,900 with first cases of somebody's own formula or code, and what further draws of other people's code showed;
+#: from 95,900 with causes of wrong derivations, Jacobians and code that had none in fresh exams of each.
+MOST_LINES = 96_400
+MOST_LINES_OF_CHECKS = 31_500
 #: Names that more than one module, or more than one class, has.
 MOST_SHARED_MODULE_NAMES = 20
 MOST_SHARED_CLASS_NAMES = 12
