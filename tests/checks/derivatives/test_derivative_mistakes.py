@@ -62,7 +62,7 @@ def diagnoses(text: str, section: str, of: str, by: str, claim: str) -> tuple[Di
         (LAYER, "hessians", "q", "x", "2 * A + 2 * A.T", "factor", "factor 2"),
         (LAYER, "hessians", "q", "x", "A - A.T", "one_term", "one term has the wrong sign"),
         (LAYER, "hessians", "q", "x", "A", "one_term", "one of two terms is missing"),
-        (LAYER, "hessians", "q", "W", "0 * zeros(m, n, m, n) + 1", "", ""),
+        (LAYER, "hessians", "q", "W", "0 * zeros(m, n, m, n) + 1", "one_term", "too much: 1"),
         (LAYER, "hessians", "f", "x", "2 * jacobian(r, x).T @ jacobian(r, x)", "approximation", "Gauss-Newton's"),
         (LAYER, "hessians", "f", "x, W", "2 * einsum('ij,ikl->jkl', jacobian(r, x), jacobian(r, W))", "approximation",
          "leaves out that of r by x"),
