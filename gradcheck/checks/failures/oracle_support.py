@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradcheck.autograd.dtypes import wide
+from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.checks.closeness.tolerance import Tolerance, epsilon
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
 from gradcheck.checks.points.point import Point
@@ -45,11 +45,10 @@ def oracle_confirms(oracle: NumericGradient, c: Comparison) -> bool:
     (mine, theirs), allowed = both, room.ravel()[disputed]
     gap = np.abs(mine - theirs)
     finite = np.isfinite(gap)
-    most = float(np.max(room, where=np.isfinite(room), initial=0.0))
-    largest = max(most, _OF_GAP * float(np.max(gap, where=finite, initial=0.0)))
+    largest = max(largest_finite(room), _OF_GAP * largest_finite(gap))
     sure = (estimate.value == mine) | ~is_vague(estimate.value, estimate.error)
     tells = np.where(finite, estimate.error <= largest, sure) | estimate.kinked
-    rounding = _normwise_rounding(wide(claimed), claimed.dtype)
+    rounding = _normwise_rounding(claimed)
     if np.any(is_refuted(estimate, theirs, allowed + rounding)):  # not only in elements that should be zero
         allowed = np.maximum(allowed, rounding)
     return bool(np.all(tells & ~is_refuted(estimate, mine, allowed)))
@@ -57,14 +56,13 @@ def oracle_confirms(oracle: NumericGradient, c: Comparison) -> bool:
 
 def normwise_slack(got: np.ndarray, want: np.ndarray) -> np.ndarray | None:
     """Return the rounding of a whole gradient, if some element is further off."""
-    rounding = _normwise_rounding(wide(got), got.dtype)
+    rounding = _normwise_rounding(got)
     is_further_off = bool(np.any(np.abs(wide(got) - wide(want)) > rounding))
     return np.full(want.shape, rounding) if is_further_off else None
 
 
-def _normwise_rounding(gradient: np.ndarray, dtype: np.dtype) -> float:
-    size = np.abs(gradient)
-    return _NORMWISE * epsilon(dtype) * float(np.max(size, where=np.isfinite(size), initial=0.0))
+def _normwise_rounding(gradient: np.ndarray) -> float:
+    return _NORMWISE * epsilon(gradient.dtype) * largest_finite(gradient)
 
 
 def _sample(disputed: np.ndarray, claimed: np.ndarray, other: np.ndarray | float) -> np.ndarray:
