@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from gradcheck import __version__
 from gradcheck.checks.result import CaseResult, RunResult
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports import Look
 from gradcheck.reports.located_messages import Fingerprints, LocatedMessage, located_messages
 from gradcheck.reports.source_lines import is_outside_repository, path_in_repository
@@ -30,10 +31,32 @@ def render(result: RunResult, look: Look) -> str:
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}) + "\n"
 
 
+#: The help of rules whose name does not say all. The other kinds of rules are errors, and their messages help.
+_HELP: dict[str, str] = {
+    ClaimKind.VALUE: "The engine's forward value of a tensor is wrong, so gradients behind it are, too.",
+    ClaimKind.NODE: "The gradient rule of one operation is wrong: it was applied alone, to its numbers in the graph.",
+    ClaimKind.GRADIENT: "The engine's gradient of a tensor differs from the reference.",
+    ClaimKind.EXPECTED: "The gradient is not the one that the file states under `expected`.",
+    ClaimKind.FORMULA: "A formula derived by hand is not the gradient. The message has a correction or a cause.",
+    ClaimKind.JACOBIAN: "A claim about a Jacobian is wrong.",
+    ClaimKind.HESSIAN: "A claim about a matrix of second derivatives is wrong.",
+    ClaimKind.CHECK: "An equation or an inequality of the file does not hold.",
+    ClaimKind.CODE: "Code behaves in a way that its callers do not expect, whatever its numbers.",
+    ClaimKind.WRONG_FORMULA: "The file says that a formula is wrong, but it was not refuted.",
+}
+
+
 def _driver(found: list[dict[str, Any]]) -> dict[str, Any]:
     rules = dict.fromkeys(one["ruleId"] for one in found)
-    described = [{"id": rule, "shortDescription": {"text": rule.replace("_", " ").replace("-", " ")}} for rule in rules]
-    return {"name": "gradcheck", "version": __version__, "semanticVersion": __version__, "rules": described}
+    return {
+        "name": "gradcheck", "version": __version__, "semanticVersion": __version__, "rules": [*map(_rule, rules)]
+    }  # fmt: skip
+
+
+def _rule(rule: str) -> dict[str, Any]:
+    words = rule.replace("_", " ").replace("-", " ")
+    rule_help = {"help": {"text": _HELP[rule]}} if rule in _HELP else {}
+    return {"id": rule, "name": words.title().replace(" ", ""), "shortDescription": {"text": words}, **rule_help}
 
 
 def _results(result: RunResult) -> Iterator[dict[str, Any]]:

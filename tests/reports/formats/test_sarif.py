@@ -46,7 +46,11 @@ RESULT = of(
     },
     fixes={"type": "array", "items": of({"artifactChanges": {"type": "array", "items": CHANGE}}, description=MESSAGE)},
 )
-RULES = {"type": "array", "uniqueItems": True, "items": of({"id": TEXT, "shortDescription": MESSAGE})}
+RULES = {
+    "type": "array",
+    "uniqueItems": True,
+    "items": of({"id": TEXT, "name": TEXT, "shortDescription": MESSAGE}, help=MESSAGE),
+}
 RUN = of(
     {"tool": of({"driver": of({"name": TEXT, "version": TEXT, "semanticVersion": TEXT, "rules": RULES})})},
     invocations={"type": "array", "items": of({"executionSuccessful": {"type": "boolean"}}, exitCode={})},
@@ -67,7 +71,9 @@ def results(result: RunResult) -> list[dict[str, Any]]:
     log = json.loads(render(result, "sarif"))
     jsonschema.validate(log, LOG)
     (found,) = log["runs"]
-    assert {one["ruleId"] for one in found["results"]} == {rule["id"] for rule in found["tool"]["driver"]["rules"]}
+    rules = {rule["id"]: rule for rule in found["tool"]["driver"]["rules"]}
+    assert {one["ruleId"] for one in found["results"]} == rules.keys()
+    assert (rules["formula"]["name"], "derived by hand" in rules["formula"]["help"]["text"]) == ("Formula", True)
     return list(found["results"])
 
 
