@@ -1,6 +1,6 @@
 """The versions of what gradcheck needs that pyproject.toml promises, and what is checked with others than the usual.
 
-`.ci/oldest` and `.ci/newest` are made of it. Each makes a virtual environment of its own outside the tree.
+`.ci/oldest`, `.ci/newest` and `.ci/pythons` are made of it. Each makes a virtual environment outside the tree.
 """
 
 import os
@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,10 +61,10 @@ def newest() -> list[str]:
     return [torch if torch and one.startswith("torch>=") else one for one in listed]
 
 
-def check(requirements: list[str]) -> int:
+def check(requirements: list[str], interpreter: str = sys.executable) -> int:
     """Install the tree beside these, run its cases and the tests above; 0 where all is well."""
     with tempfile.TemporaryDirectory(prefix="gradcheck-versions.") as folder:
-        venv.create(folder, with_pip=True)
+        _run(interpreter, "-m", "venv", folder, check=True)
         python = str(Path(folder, "bin", "python"))
         _run(python, "-m", "pip", "install", "--quiet", "--no-compile", *requirements, *TOOLS, check=True)
         _run(python, "-m", "pip", "install", "--quiet", "--no-deps", str(ROOT), check=True)
@@ -86,4 +85,4 @@ def _run(*command: str, check: bool = False) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit("run .ci/oldest or .ci/newest")
+    sys.exit("run .ci/oldest, .ci/newest or .ci/pythons")
