@@ -35,7 +35,7 @@ def test_the_oldest_are_the_lower_bounds(versions: Any) -> None:
     extras = project()["optional-dependencies"]
     asked = [*project()["dependencies"], *extras["engines"], *extras["dask"]]
     assert versions.oldest() == [one.replace(">=", "==") for one in asked]
-    assert set(extras) == {*versions.EXTRAS, "dev"}
+    assert set(extras) == {*versions.EXTRAS, "dev", "site"}
 
 
 def test_they_are_read_where_they_stand(versions: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
