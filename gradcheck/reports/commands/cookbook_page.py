@@ -16,8 +16,9 @@ _HEAD = """\
 {number} gradients that people look up, each with its source and the mistakes that are usual. Every one is a case below
 [`cases/cookbook/`](../cases/cookbook), which `gradcheck run` checks: {proved} are proved for all values; the others,
 whose functions are no algebra, hold at other values and sizes. Each wrong formula is refuted. Products of matrices are
-written side by side, elementwise ones with $\\odot$. $\\nabla_X$ is the gradient with respect to $X$, in the shape of
-$X$; on the right of an equation it is the gradient that has arrived.
+written side by side, elementwise ones with $\\odot$. Below a sum along an axis stands the letter of that axis, $i$ for
+rows, $j$ for columns; $\\mathbf{{1}}[x > 0]$ is 1 where the condition holds. $\\nabla_X$ is the gradient for
+$X$, in the shape of $X$; on the right of an equation it is the gradient that has arrived.
 
 `gradcheck cookbook 'trace(A @ X.T @ B)'` finds an entry in your own names, and derives what is not here;
 `gradcheck cookbook softmax` finds it by a word. This page is what `gradcheck cookbook --format markdown` prints.

@@ -23,18 +23,21 @@ _TOKEN = re.compile(r"\\(?:[A-Za-z]+|.)|\d+(?:\.\d*)?|\s+|.", re.DOTALL)
 _TALL = re.compile("<m(frac|sqrt|table|over)>")
 _OPERATORS = {
     "\\cdot": "·", "\\odot": "⊙", "\\le": "≤", "\\ge": "≥", "\\ne": "≠", "\\lor": "∨", "\\land": "∧", "\\lnot": "¬",
-    "\\sum": "∑", "\\bmod": "mod", "\\top": "⊤", "\\dagger": "†", "\\nabla": "∇", "\\ldots": "…", "-": "−",
+    "\\sum": "∑", "\\prod": "∏", "\\bmod": "mod", "\\top": "⊤", "\\dagger": "†", "\\nabla": "∇", "\\ldots": "…",
+    "-": "−",
 }  # fmt: skip
 _FENCES = {"\\lfloor": "⌊", "\\rfloor": "⌋", "\\lceil": "⌈", "\\rceil": "⌉", "\\|": "‖", "|": "|"}
 _GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ϵ", "zeta": "ζ", "eta": "η", "theta": "θ",
     "iota": "ι", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "rho": "ρ", "sigma": "σ",
-    "tau": "τ", "phi": "ϕ", "chi": "χ", "psi": "ψ", "omega": "ω",
+    "tau": "τ", "phi": "ϕ", "chi": "χ", "psi": "ψ", "omega": "ω", "Gamma": "Γ", "Delta": "Δ", "Theta": "Θ",
+    "Lambda": "Λ", "Xi": "Ξ", "Pi": "Π", "Sigma": "Σ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω",
 }  # fmt: skip
 _NAMES = {f"\\{name}": sign for name, sign in _GREEK.items()} | {"\\infty": "∞"}
 _UPRIGHT = frozenset({"\\mathrm", "\\operatorname", "\\text", "\\mathtt", "\\mathbf"})
 #: Commands that take groups, and how many.
-_ARGUMENT_COUNTS = {"\\frac": 2, "\\sqrt": 1, "\\overline": 1}
+_ARGUMENT_COUNTS = {"\\frac": 2, "\\sqrt": 1, "\\overline": 1, "\\hat": 1, "\\bar": 1, "\\tilde": 1}
+_ACCENTS = {"\\overline": "‾", "\\hat": "^", "\\bar": "‾", "\\tilde": "~"}
 
 
 def formula_to_mathml(text: str, left: str = "") -> str:
@@ -202,4 +205,5 @@ def _built(command: str, args: list[str]) -> str:
             return f"<mfrac>{args[0]}{args[1]}</mfrac>"
         case "\\sqrt":
             return f"<msqrt>{args[0]}</msqrt>"
-    return f'<mover>{args[0]}<mo stretchy="true">‾</mo></mover>'
+    grows = "true" if command == "\\overline" else "false"
+    return f'<mover>{args[0]}<mo stretchy="{grows}">{_ACCENTS[command]}</mo></mover>'
