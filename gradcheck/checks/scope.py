@@ -42,11 +42,11 @@ class Scope(dict[str, Any]):
         super().__init__(problem.sizes)
         self._problem, self.host = problem, host
         self.state = state
-        self.update(problem.constants)
-        self.update(_group_outputs(state.values))
+        self.update({name: _read_only(array) for name, array in problem.constants.items()})
+        self.update(_group_outputs({name: _read_only(array) for name, array in state.values.items()}))
         self.gradients = _Derivatives(problem, engine)
         self.gradients.update(
-            (name, np.zeros_like(state.values[name]) if gradient is None else gradient)
+            (name, _read_only(np.zeros_like(state.values[name]) if gradient is None else gradient))
             for name, gradient in state.gradients.items()
             if gradient is not None or name in state.values
         )
@@ -61,7 +61,7 @@ class Scope(dict[str, Any]):
             if name in self._waiting:
                 self._waiting.remove(name)
                 try:
-                    self[name] = self.value_of(self._problem.case.let[name].expr)
+                    self[name] = _read_only(self.value_of(self._problem.case.let[name].expr))
                 except GradcheckError as error:
                     self._broken[name] = error
 
@@ -110,12 +110,23 @@ class _Derivatives(dict[str, np.ndarray]):
     def __missing__(self, name: str) -> np.ndarray:
         if not _is_derivative(name):
             raise KeyError(name)
-        self[name] = found = derivative(self._engine or Core(), self._problem.with_latest_inputs(), Derivative(name))
-        return found
+        found = derivative(self._engine or Core(), self._problem.with_latest_inputs(), Derivative(name))
+        self[name] = _read_only(found)
+        return self[name]
 
 
 def _is_derivative(name: object) -> bool:
     return isinstance(name, str) and name.endswith(")")
+
+
+def _read_only(value: Any) -> Any:
+    """Return a view that an op with running statistics leaves alone."""
+    if isinstance(value, tuple):
+        return tuple(map(_read_only, value))
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+    return value
 
 
 def _group_outputs(values: Mapping[str, np.ndarray]) -> dict[str, Any]:

@@ -62,3 +62,25 @@ def test_one_that_waits_computes_the_steps_that_are_asked_for() -> None:
             scope[name]
     with pytest.raises(KeyError):
         scope["z"]
+
+
+RUNNING_STATISTICS = """
+    inputs: {x: [1.0, 2.0]}
+    constants: {c: [[3.0, 6.0], [3.0, 6.0]], v: [1.0, 1.0]}
+    graph: {y: (x * x).sum()}
+    let: {step: 3 * x, moved: "batch_norm(c, step, v, training=True, momentum=1.0)"}
+    checks: ["batch_norm(c, RUNNING, v, training=True, momentum=1.0).sum() == 0", "grad(x) == 3 * x"]
+"""
+
+
+@pytest.mark.parametrize("running", ["grad(x)", "x", "grad(x)[:]", "step", "jacobian(y, x)"])
+def test_no_claim_changes_the_numbers_of_others(running: str) -> None:
+    point = point_of(RUNNING_STATISTICS.replace("RUNNING", running))
+    scope = point.scope(0)
+    before = scope.value_of(parse(running)).copy()
+    scope.value_of(point.problem.case.checks[0].expr)
+    assert scope.value_of(parse(running)).tolist() == before.tolist()
+    assert scope["step"].tolist() == [3, 6]
+    assert scope["x"].tolist() == [1, 2]
+    assert scope.array_of(parse("grad(x)")).tolist() == [2, 4]
+    assert scope["v"].tolist() == [1, 1]

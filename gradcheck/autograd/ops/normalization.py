@@ -82,12 +82,13 @@ def _channels(value: Any, input: Any, what: str) -> Any:
 
 
 def move_statistics(running: Any, batch: Any, moment: Callable[[np.ndarray], Any], momentum: float) -> None:
-    """Move a running statistic towards the batch's, in place."""
+    """Move a running statistic towards the batch's, in place.
+
+    One that is read-only, as the names of a claim are, stays: one claim must not change what others are about."""
     if running is None or not hasattr(batch, "__array__"):  # residues of exact arithmetic have no statistics
         return
-    values = np.asarray(batch)
-    if values.size:
-        known = np.asarray(running)
+    values, known = np.asarray(batch), np.asarray(running)
+    if values.size and known.flags.writeable:
         known[...] = (1 - momentum) * known + momentum * moment(values).reshape(known.shape)
 
 
