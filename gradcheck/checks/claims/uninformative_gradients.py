@@ -1,12 +1,14 @@
-"""Note formulas that say little, as a case allows few gradients.
+"""Note formulas that say little, and reject those compared nowhere.
 
 Under `y.sum()` the gradient of a softmax or a layer norm is 0, and every tensor's incoming gradient is 1: formulas that
-are wrong for others pass.
+are wrong for others pass. Where the graph is NaN, no formula is wrong: one that differs from NaN at every point, and is
+not proved, is undecided.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,7 +44,22 @@ def check(context: Context) -> Iterable[Comparison]:
 
     if any(notes.values()):
         context.amend(has_notes, lambda c: c.with_notes(*notes[c.tensor, c.formula]))
+    _reject_uncompared(context)
     return ()
+
+
+def _reject_uncompared(context: Context) -> None:
+    """Leave formulas undecided that passed as the graph is NaN everywhere."""
+    formulas = [c for c in context.found if c.what is ClaimKind.FORMULA]
+    told = {(c.tensor, c.formula) for c in formulas if c.certificate or not _is_excused(c)}
+    context.amend(
+        lambda c: c.what is ClaimKind.FORMULA and (c.tensor, c.formula) not in told,
+        lambda c: replace(c, status="undecided", mismatch=fact("compared_nowhere"), notes=()),
+    )
+
+
+def _is_excused(c: Comparison) -> bool:
+    return c.has_note("graph_is_nan") or c.has_note("leaves_range")
 
 
 def _notes(summed: str, points: list[Point], name: str, claim: Claim) -> Iterator[Fact]:

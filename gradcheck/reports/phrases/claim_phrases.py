@@ -118,6 +118,7 @@ add_phrases(
         "is_not_true": "is not true",
         "no_comparison": "is neither true nor false; write left == right",
         "refuted": "refuted: {how}",
+        "compared_nowhere": "the graph is NaN or out of range at all points, so the formula was compared nowhere",
         "not_refuted": "should be refuted, but holds at {points} point{points:s}",
         # Errors of a case
         "in_engines": "{what} [{engines:commas}]",

@@ -65,7 +65,8 @@ def _short_sentence(c: Comparison) -> str:
     tensor, why = plain(c.tensor), plain(say(c.mismatch))
     differ = "differ" if ENGINE_SEPARATOR in c.engine else "differs"
     if c.what is ClaimKind.FORMULA:
-        return f"the formula of {tensor} is wrong{f': {why}' if why else ''}"
+        judged = "cannot be judged" if c.status == "undecided" else "is wrong"
+        return f"the formula of {tensor} {judged}{f': {why}' if why else ''}"
     if c.what is ClaimKind.WRONG_FORMULA:
         return f"the wrong formula of {tensor} {why or 'holds wherever it was tried: it is not refuted'}"
     if c.what.is_about_derivative and c.formula:

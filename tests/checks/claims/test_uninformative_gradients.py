@@ -41,3 +41,25 @@ def test_it_is_noted(check: Check, graph: str, formula: str, told: list[str]) ->
 def test_a_wrong_formula_needs_no_note(check: Check) -> None:
     found = check(f"{HEAD}{SQUARED}formulas: {{z: 3 * z * grad(p)}}")
     assert not any(note.kind in KINDS for c in found.comparisons for note in c.notes)
+
+
+@pytest.mark.parametrize(
+    ("graph", "formula", "status"),
+    [
+        ("sqrt(x).sum()", "3 * x", "undecided"),
+        ("(x * nan).sum()", "3 * x", "undecided"),
+        ("sqrt(x).sum()", "0.5 / sqrt(x)", "passed"),  # NaN too
+        ("logdet(x[0] * eye(3))", "[1, 0] * 3 / x[0]", "failed"),  # a list is no tensor
+        ("logdet(x[0] * eye(3))", "tensor([3.0, 0]) / x[0]", "passed"),  # proved, though NaN
+    ],
+)
+def test_a_formula_that_is_compared_nowhere_does_not_pass(check: Check, graph: str, formula: str, status: str) -> None:
+    found = check(f"inputs: {{x: '-uniform(1, 2, [2])'}}\ngraph: {{y: '{graph}'}}\nformulas: {{x: '{formula}'}}")
+    assert {c.status for c in found.comparisons if c.formula} == {status}
+    assert found.status == ("passed" if status == "passed" else "failed")
+
+
+def test_a_graph_that_is_nan_at_the_numbers_of_the_file_alone_decides_nothing(check: Check) -> None:
+    case = "inputs: {x: [-1.0, -2.0]}\ngraph: {y: sqrt(x).sum()}\nformulas: {x: 1 + 0.5 / sqrt(x.abs())}\n"
+    assert check(f"{case}generalize: false").status == "passed"
+    assert check(case).status == "failed"
