@@ -186,28 +186,30 @@ def _open_devices() -> set[int]:
 def project_root(path: str | os.PathLike[str]) -> str:
     """Return the folder that a file belongs to: no link below may leave it.
 
-    It is the nearest folder above the file that is the root of a project (by a `.git` or a configuration); else the
-    working directory, if the file is below it; else the folder that was named. A project that a link leads to counts if
-    the link is in no other project, and not below the working directory: a clone can contain a link to the user's other
-    projects. No marker of another user counts that would widen the project, such as one in `/tmp`.
+    It is the nearest folder above the file with a marker, such as `.git`; else the working directory, if the file is
+    below it; else the folder that was named. A project that a link leads to counts if the link is in no other project,
+    and not below the working directory. No marker of another user widens a project, as in `/tmp`.
     """
     folder = os.path.dirname(os.path.abspath(path))
     here = os.getcwd()
-    found, by_link = "", False
-    above = folder
+    found, by_link, above = "", False, folder
     while True:
-        markers = [path for marker in _MARKERS if os.path.lexists(path := os.path.join(above, marker))]
-        if markers and (_is_below(above, here) or not all(belongs_to_others(path, here) for path in markers)):
+        if is_project(above, of_others=_is_below(above, here)):
             if by_link or not found:
                 found, by_link = above, False
         elif by_link and above == here:
             found, by_link = "", False
         by_link = by_link or (found != "" and os.path.islink(above))
-        parent = os.path.dirname(above)
-        if parent == above:
+        if (parent := os.path.dirname(above)) == above:
             break
         above = parent
     return found or (here if _is_below(folder, here) else folder)
+
+
+def is_project(folder: str | os.PathLike[str], *, of_others: bool = False) -> bool:
+    """Return whether a folder has a marker, `of_others` also another user's."""
+    markers = filter(os.path.lexists, (os.path.join(folder, name) for name in _MARKERS))
+    return any(of_others or not belongs_to_others(marker, os.getcwd()) for marker in markers)
 
 
 def _is_below(path: str, folder: str) -> bool:
@@ -256,6 +258,8 @@ def resolve(path: str | os.PathLike[str]) -> tuple[str, str]:
     real, above = os.path.realpath(named), os.path.realpath(root)
     if not real.startswith(os.path.join(above, "")):
         raise LinkRefused(errno.ELOOP, f"a link leads out of '{root}', to '{real}'")
+    if (inside := project_root(real)) != above and _is_below(inside, above) and is_project(inside):
+        raise LinkRefused(errno.ELOOP, f"a link leads out of '{root}', to the project '{inside}'")
     inner = os.path.relpath(real, above)
     hidden = {part for part in inner.split(os.sep) if part.startswith(".")}
     if hidden - set(named[len(root) :].split(os.sep)):
@@ -289,8 +293,7 @@ def open_parent_folder(path: str | os.PathLike[str], *, create: bool = False) ->
 def write(path: str | os.PathLike[str], data: bytes, may_replace: MayReplace) -> None:
     """Replace the whole file, or nothing. A link to a file stays a link.
 
-    A terminal or a pipe gets the data. Raises LinkRefused, UnexpectedFile if `may_replace` returns False, and any other
-    OSError.
+    A terminal or a pipe gets the data. Raises LinkRefused, UnexpectedFile unless `may_replace` agrees, other OSErrors.
     """
     if is_open(path):
         # the name would open the file anew: for writing, even if it is open for reading
@@ -319,11 +322,10 @@ def rewrite(path: str | os.PathLike[str], before: bytes, after: bytes) -> None:
 def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
     """Return the bytes of a regular file, without waiting.
 
-    A link to a file of the kernel is not followed: the environment of a process holds secrets, and some are lost by
-    reading. Raises NotRegular, FileTooLarge for more than `most` bytes, any other OSError, and ValueError for a path
-    that cannot be one.
+    No link is followed to a file of the kernel: some hold secrets, and some are lost by reading. Raises NotRegular,
+    FileTooLarge for more than `most` bytes, any other OSError, and ValueError for a path that cannot be one.
     """
-    if os.path.islink(path) and _OF_KERNEL.match(os.path.realpath(path)):
+    if _OF_KERNEL.match(os.path.realpath(path)) and not _OF_KERNEL.match(os.path.abspath(path)):
         raise NotRegular(errno.EINVAL, "a link to a file of the system", os.fspath(path))
     if not stat.S_ISREG(os.stat(path).st_mode):  # before it is opened, which resets some devices
         raise NotRegular(errno.EINVAL, "not a regular file", os.fspath(path))

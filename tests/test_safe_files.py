@@ -207,6 +207,28 @@ def test_a_link_to_another_project_leads_out(
     assert not (other / "cases" / "r").exists()
 
 
+@pytest.mark.parametrize("link", ["clone/out", "clone/in/out"])
+def test_so_does_one_where_the_folder_of_all_projects_is_a_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, link: str
+) -> None:
+    """A home that is under version control, and an archive in it that has no marker."""
+    other, out = tmp_path / "other", tmp_path / link
+    for folder in (tmp_path / ".git", other / ".git", other / "cases", out.parent, tmp_path / "plain"):
+        folder.mkdir(parents=True, exist_ok=True)
+    monkeypatch.chdir(tmp_path / "clone")
+    for target, below in ((other, "r"), (other, "cases/r"), (other / "cases", "r")):
+        out.symlink_to(target)
+        with pytest.raises(LinkRefused, match="to the project"):
+            write(out / below, b"new", anything)
+        out.unlink()
+    assert not (other / "r").exists()
+    assert not (other / "cases" / "r").exists()
+    write(other / "r", b"new", anything)  # as named
+    out.symlink_to(tmp_path / "plain")
+    write(out / "r", b"new", anything)
+    assert (tmp_path / "plain" / "r").read_bytes() == b"new"
+
+
 def test_a_link_that_appears_meanwhile_is_not_followed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "out").mkdir()
     known = os.path.realpath
@@ -450,3 +472,5 @@ def test_a_link_to_the_environment_of_a_process_is_not_read(tmp_path: Path) -> N
         with pytest.raises(NotRegular, match="a link to a file of the system"):
             read_regular(link, 10_000_000)
         link.unlink()
+    with pytest.raises(NotRegular, match="a link to a file of the system"):
+        read_regular(tmp_path / "inner" / "environ", 10_000_000)

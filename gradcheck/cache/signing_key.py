@@ -8,7 +8,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from gradcheck.safe_files import Folder, project_root
+from gradcheck.safe_files import Folder, is_project, project_root
 
 _NAME = "secret"
 #: The bytes of a key.
@@ -28,13 +28,16 @@ def signing_key(environment: Mapping[str, str] = os.environ) -> bytes | None:
 
 def refusal(folder: Path, environment: Mapping[str, str] = os.environ) -> str:
     """Return a warning if the key lies in the project; else an empty text."""
-    # a clone, or an archive, could contain both: the key, and entries that are signed with it
+    # a clone, or an archive, could contain both: the key, and entries that are signed with it; its folders may be
+    # projects too, but one around the home is the user's own
     try:
         above = _folder_above(environment)
     except (OSError, RuntimeError):
         return ""
-    project = project_root(folder)
-    if not any(Path(name).is_relative_to(root) for name in _names(above) for root in _names(project)):
+    home, outer = os.path.expanduser("~"), Path(os.path.abspath(folder)).parents
+    projects = [os.fspath(one) for one in outer if is_project(one) and not _is_inside(home, one)]
+    project = next((one for one in (project_root(folder), *projects) if _is_inside(above, one)), None)
+    if project is None:
         return ""
     key = above / "gradcheck" / _NAME
     return (
@@ -46,6 +49,11 @@ def refusal(folder: Path, environment: Mapping[str, str] = os.environ) -> str:
 def trusted_key(folder: Path, environment: Mapping[str, str] = os.environ) -> bytes | None:
     """Return the key for files of a cache folder; None if there is none."""
     return None if refusal(folder, environment) else signing_key(environment)
+
+
+def _is_inside(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> bool:
+    """Return whether a path is below a folder, by any of their names."""
+    return any(Path(name).is_relative_to(root) for name in _names(path) for root in _names(folder))
 
 
 def _names(path: str | os.PathLike[str]) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -208,9 +209,13 @@ def _word(chosen: str | Engine) -> str:
     return chosen.name if chosen.name.isidentifier() else quoted(chosen.name)
 
 
+#: Characters that may end single quotes: fish reads a backslash in them, and PowerShell quotation marks of print.
+_ENDS_QUOTE = re.compile(r"['\\\u2018-\u201b]+")
+
+
 def quoted(text: str) -> str:
     """Return one word of a shell, always in single quotes."""
-    return "'" + text.replace("'", "'\"'\"'") + "'"
+    return "'" + _ENDS_QUOTE.sub(lambda found: "'\"" + found[0].replace("\\", "\\\\") + "\"'", text) + "'"
 
 
 @dataclass(frozen=True, slots=True)

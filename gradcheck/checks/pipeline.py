@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -35,6 +35,7 @@ from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
 from gradcheck.checks.xfail import apply_xfail
 from gradcheck.engines.base import own_dtype as engine_dtype
+from gradcheck.engines.library_imports import importing_elsewhere
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
@@ -86,7 +87,7 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
         return case_result(case, options, "skipped", reason=f"only for {', '.join(case.only)}")
     options = _in_engine_dtype(case, options, engines)
     case = with_implied_cotangents(case, options.seed)
-    with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet():
+    with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet(), _imports_of(engines):
         try:
             context = examine(_without_implementations(case), options, engines)
             if case.states_derivatives:
@@ -95,6 +96,12 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
         except InvalidCase as error:
             return _undrawn_result(case, options, error)
     return apply_xfail(verdict(context, case, time.perf_counter() - start, code), case, options.today)
+
+
+def _imports_of(engines: Engines) -> AbstractContextManager[None]:
+    """Let libraries that others' engines import late find no settings here."""
+    is_own = all(type(engine).__module__.startswith("gradcheck.") for engine in engines.all)
+    return nullcontext() if is_own else importing_elsewhere()
 
 
 def _check_derivatives(context: Context) -> list[Comparison]:

@@ -33,6 +33,7 @@ def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: 
     as_json, markdown, verbose = how["as_json"], how["markdown"], how["verbose"]
     from gradcheck.checks.conformance.engine_conformance import conform
     from gradcheck.cli.select import print_errors
+    from gradcheck.engines.library_imports import importing_elsewhere
     from gradcheck.engines.resolve import resolve_engine as engine_of
     from gradcheck.language.loader import load
     from gradcheck.reports.commands import conformance_report as report
@@ -41,9 +42,9 @@ def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: 
     places = list(paths or filter(os.path.exists, options.DEFAULT_PATHS))
     cases = load(places) if places else None
     unread = 0 if cases is None else print_errors(cases.errors)
-    found = conform(
-        chosen, cases, ops=ops, timeout=timeout, dtype=how["dtype"], beside=(engine_of("core"), engine_of("torch"))
-    )
+    beside = engine_of("core"), engine_of("torch")
+    with importing_elsewhere():  # an engine may import libraries late
+        found = conform(chosen, cases, ops=ops, timeout=timeout, dtype=how["dtype"], beside=beside)
     look = Look(width=terminal_width() if is_terminal(stdout()) else 100, verbosity=min(1, verbose))
     if as_json:
         write_stdout(report.as_json(found), is_data=True)

@@ -99,7 +99,7 @@ class LazyGroup(click.Group):
         """Return a command, but none that is the first file of `gradcheck *`."""
         name = args[0]
         if name in COMMANDS or name in ALIASES or (name.startswith("-") and name != "-"):
-            if os.path.isfile(name) and sorted(args) == sorted(f for f in os.listdir() if not f.startswith(".")):
+            if _is_first_of_all_files(name, args):
                 raise UsageError(f"'{name}' is a command, and a file here", hint="write gradcheck run *")
             return super().resolve_command(ctx, args)
         if _is_path(name):
@@ -108,6 +108,13 @@ class LazyGroup(click.Group):
         if name in _SYNONYMS:
             hint = f"did you mean '{_SYNONYMS[name]}'?"
         raise click.UsageError(f"unknown command '{name}'; {hint}", ctx)
+
+
+def _is_first_of_all_files(name: str, args: Sequence[str]) -> bool:
+    """Return whether a shell may have put this name first in place of a `*`."""
+    # options may stand beside it; a folder `run` may be beside the one that is run
+    here = {file for file in os.listdir() if not file.startswith(".")}
+    return name in here and here <= set(args) and (os.path.isfile(name) or (name != "run" and len(here) > 1))
 
 
 def _is_path(word: str) -> bool:

@@ -264,4 +264,4 @@ def write_smallest_case(id: str, case: str) -> str:
 
 
 def _is_smallest(file: IO[bytes]) -> bool:
-    return file.readline().startswith(_SMALLEST.encode())
+    return file.read(len(_SMALLEST)) == _SMALLEST.encode()

@@ -87,6 +87,21 @@ def test_one_in_the_project_that_it_would_sign_is_refused(tmp_path: Path, inside
         assert refusal(folder / FOLDER, there(tmp_path / "project and more")) == ""
 
 
+def test_so_is_one_in_a_project_around_it_but_not_around_the_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clone of several packages, and `XDG_CACHE_HOME` in it, as jobs of CI have it."""
+    clone, package = tmp_path / "clone", tmp_path / "clone" / "package"
+    package.mkdir(parents=True)
+    (clone / ".git").mkdir()
+    (package / "pyproject.toml").touch()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert f"lies in the project '{clone}'" in refusal(package / FOLDER, there(clone / ".cache"))
+    assert refusal(package / FOLDER, there(tmp_path / ".cache")) == ""
+    monkeypatch.setenv("HOME", str(clone))
+    assert refusal(package / FOLDER, {}) == ""  # a home under version control is the user's own
+
+
 def test_so_is_one_that_a_link_leads_to_or_from(tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)

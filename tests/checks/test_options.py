@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from typing import Any
 
 import pytest
@@ -51,6 +53,23 @@ def test_the_command_that_reproduces_a_case_says_what_differs_from_the_defaults(
     assert options.reproduce(case).endswith(
         "--seed 0 --engine core --engine 'a/b.py:T' --reference core --rtol 0.001 --oracle none --order 2"
     )
+
+
+@pytest.mark.parametrize("shell", ["bash", "dash", "fish", "zsh"])
+def test_a_quoted_word_is_one_word_of_each_shell(shell: str) -> None:
+    """Somebody pastes the command that reproduces a case, whose name may be a stranger's."""
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"{shell} is not installed")
+    for word in ("\\'\"; echo ran #", "\\'; echo ran; '", "a\\", "\\\\'", "$(echo ran) `echo ran` it's ‘so’", ""):
+        done = subprocess.run([program, "-c", f"printf %s {quoted(word)}"], capture_output=True, text=True, check=True)
+        assert done.stdout == word
+
+
+def test_a_quoted_word_has_no_quotation_mark_of_print_in_single_quotes() -> None:
+    """PowerShell ends a text in single quotes at each of them."""
+    for mark in "\u2018\u2019\u201a\u201b":
+        assert quoted(f"a{mark}; echo ran") == f"""'a'"{mark}"'; echo ran'"""
 
 
 def test_engines_are_found_once_and_those_of_one_name_told_apart() -> None:

@@ -128,6 +128,34 @@ def test_the_name_of_a_file_is_no_command(folder: Path, gradcheck: Any) -> None:
     assert not (folder / "ran").exists()
 
 
+@pytest.mark.parametrize("options", [(), ("-v",), ("--isolated",), ("--timeout", "9")])
+@pytest.mark.parametrize("kind", ["file", "folder", "link"])
+def test_nor_with_an_option_beside_it_nor_the_name_of_a_folder(
+    folder: Path, gradcheck: Any, kind: str, options: tuple[str, ...]
+) -> None:
+    """`gradcheck * -v`, and `gradcheck conform conform:X`, which imports the folder."""
+    if kind == "file":
+        (folder / "conform").touch()
+        (folder / "evil.py").write_text("open('ran', 'w')\n")
+    else:
+        (code := folder / (".hidden" if kind == "link" else "conform")).mkdir()
+        (code / "__init__.py").write_text("open('ran', 'w')\n")
+        (folder / "conform:X").touch()
+    if kind == "link":
+        (folder / "conform").symlink_to(".hidden")
+    outcome = gradcheck(*sorted(set(os.listdir()) - {".hidden"}), *options)
+    assert (outcome.code, "'conform' is a command, and a file here" in outcome.err) == (2, True)
+    assert not (folder / "ran").exists()
+
+
+def test_a_folder_may_have_the_name_of_a_command(cases: Path, folder: Path, gradcheck: Any) -> None:
+    assert cases.parent == folder
+    (folder / "run").mkdir()
+    assert gradcheck("run", "cases", "-q").code == 0
+    (folder / "list").mkdir()
+    assert gradcheck("list", "cases").code == 0
+
+
 @pytest.mark.parametrize("path", ["cases/good.yaml", "cases", "cases/good.yaml::squares"])
 def test_a_path_where_a_command_belongs_is_run(cases: Path, gradcheck: Any, path: str) -> None:
     outcome = gradcheck(path, "-q")

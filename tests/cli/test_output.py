@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gradcheck.checks.isolation.memory_limit import memory_limit
 from gradcheck.checks.result import RunResult
 from gradcheck.cli.output import Outputs, wants_color, write_diff, write_smallest_case, write_stderr
 from gradcheck.errors import UsageError
@@ -114,6 +116,15 @@ def test_the_same_id_gets_the_same_file_another_another(folder: Path) -> None:
 def test_version_control_does_not_see_it(folder: Path) -> None:
     path = Path(write_smallest_case("a::b", "name: a\n"))
     assert (folder / path.parts[0] / ".gitignore").read_text() == "*\n"
+
+
+def test_a_large_file_in_its_place_is_not_read(folder: Path) -> None:
+    """An archive can hold a file of zeros that has no end in practice."""
+    path = Path(write_smallest_case("a::b", "name: a\n"))
+    path.write_bytes(b"")
+    os.truncate(path, 2**40)
+    with memory_limit(2**28):
+        assert write_smallest_case("a::b", "name: a\n") == ""
 
 
 def test_where_nothing_can_be_written_there_is_none(folder: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gradcheck.cli.group import gradcheck, run_command
 from gradcheck.engines.core import Core
 from gradcheck.engines.library_imports import importing_elsewhere, working_elsewhere
 from gradcheck.engines.resolve import resolve_engine
@@ -21,6 +22,17 @@ from gradcheck.engines.core import Core
 SETTINGS = Path("settingsrc").read_text() if Path("settingsrc").exists() else "none"
 class Engine(Core):
     name = SETTINGS
+"""
+#: An engine that imports it when it computes.
+LATE = """
+import sys
+from gradcheck.engines.core import Core
+class Late(Core):
+    name = "late"
+    def evaluate(self, *given, **named):
+        import reader_of_settings
+        print("reads", reader_of_settings.SETTINGS, file=sys.stderr)
+        return super().evaluate(*given, **named)
 """
 #: Numba reads its file at the import, and again whenever it compiles.
 NUMBA = """
@@ -78,6 +90,18 @@ def test_a_file_of_the_user_reads_its_folder_and_the_libraries_that_it_imports_d
 def test_a_library_that_is_imported_while_an_engine_runs_reads_none(clone: Path) -> None:
     with Output().capturing():
         assert import_module("reader_of_settings").SETTINGS == "none"
+
+
+@pytest.mark.parametrize("words", [("run", "case.yaml"), ("conform", "case.yaml", "--op", "exp")])
+def test_a_library_that_an_engine_object_imports_late_reads_none(
+    clone: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    (clone / "case.yaml").write_text("inputs: {x: [1, 2]}\ngraph: {y: x * x, loss: y.sum()}\n")
+    (clone / "late.py").write_text(LATE)
+    engine = ["late.py:Late"] if words[0] == "conform" else ["--engine", "late.py:Late"]
+    run_command(gradcheck, [words[0], *engine, *words[1:]])
+    assert "reads none" in capsys.readouterr().err
+    assert Path.cwd() == clone
 
 
 def test_numba_reads_no_settings_of_the_folder_when_it_compiles(clone: Path) -> None:
