@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gradcheck.checks.isolation.time_limit import OutOfTime, deadline
 from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.scheduling.isolated_case import crashed_result
@@ -42,9 +43,10 @@ def snapshots(cases: list[Case], options: Options, anew: bool = False) -> list[S
             known: Mapping[str, np.ndarray | None] = {}
             if result.status == "passed" and wanted:
                 try:
-                    evaluation = engines.reference.evaluate(draw(case, options.seed))
+                    with deadline(options.timeout):
+                        evaluation = engines.reference.evaluate(draw(case, options.seed))
                     known = {name: evaluation.states[-1].gradients.get(name) for name in wanted}
-                except Exception as error:
+                except (Exception, OutOfTime) as error:
                     result = crashed_result(case, options, error)
             large = tuple(name for name, array in known.items() if array is not None and array.size > MAX_ELEMENTS)
             known = {name: array for name, array in known.items() if name not in large}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +12,7 @@ from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand
 from gradcheck.cli.output import terminal_width, write_stdout
 from gradcheck.cli.supervisor import reserve_own_stdout
-from gradcheck.errors import InvalidCase, UsageError
+from gradcheck.errors import InvalidCase, Place, UsageError
 from gradcheck.language.crash import crash_at
 from gradcheck.language.suggest import did_you_mean
 from gradcheck.reports import Look
@@ -52,8 +54,6 @@ def explain(
     reserve_own_stdout()
     from gradcheck.checks.derivation import explain as derive
     from gradcheck.checks.derivative_explanation import explain_derivative
-    from gradcheck.checks.isolation.memory_limit import memory_limit
-    from gradcheck.checks.isolation.time_limit import OutOfTime, deadline
     from gradcheck.cli.select import print_errors, select
     from gradcheck.language.implied_cotangents import with_implied_cotangents
     from gradcheck.reports.commands.explanation import render, render_derivative
@@ -63,7 +63,7 @@ def explain(
     errors, gap = list(selection.errors), ""
     for case in selection.cases:
         try:
-            with deadline(further["timeout"]), memory_limit(further["memory"]):
+            with _limits("explained", case.place, further["timeout"], further["memory"]):
                 if term is not None:
                     text = render_derivative(explain_derivative(case, term, seed), format, terminal_width())
                 else:
@@ -71,14 +71,25 @@ def explain(
                     text = render(derive(asked, seed, expand=further["expand"] or None), format, terminal_width())
         except InvalidCase as error:
             errors.append(error)
-        except OutOfTime as error:
-            errors.append(InvalidCase(f"not explained after {error.seconds:g} seconds", place=case.place))
         except Exception as error:
             errors.append(crash_at(error, case.place, "explaining this case"))
         else:
             write_stdout(gap + text)
             gap = "\n"
     return print_errors(errors)
+
+
+@contextmanager
+def _limits(work: str, place: Place, timeout: float | None, memory: int | None) -> Iterator[None]:
+    """Limit time and memory. Raises InvalidCase, naming the `work`, if late."""
+    from gradcheck.checks.isolation.memory_limit import memory_limit
+    from gradcheck.checks.isolation.time_limit import OutOfTime, deadline
+
+    try:
+        with deadline(timeout), memory_limit(memory):
+            yield
+    except OutOfTime as error:
+        raise InvalidCase(f"not {work} after {error.seconds:g} seconds", place=place) from None
 
 
 def _derivative_term(jacobian: str, hessian: str) -> Derivative | None:
@@ -112,21 +123,16 @@ def trace(case: str, step: int | None, tensor: str, as_json: bool, format: str, 
     order. The engine is gradcheck's own.
     """
     reserve_own_stdout()
-    from gradcheck.checks.isolation.memory_limit import memory_limit
-    from gradcheck.checks.isolation.time_limit import OutOfTime, deadline
     from gradcheck.cli.select import select_one
     from gradcheck.engines.traced_case import trace_case
     from gradcheck.language.implied_cotangents import with_implied_cotangents
     from gradcheck.language.sampling import draw
 
     chosen = select_one(case)
-    try:
-        with deadline(further["timeout"]), memory_limit(further["memory"]):
-            chosen = with_implied_cotangents(chosen, further["seed"])
-            traced = trace_case(draw(chosen, further["seed"]))
-            explained = _explain_small_case(chosen, further["seed"])
-    except OutOfTime as error:
-        raise InvalidCase(f"not traced after {error.seconds:g} seconds", place=chosen.place) from None
+    with _limits("traced", chosen.place, further["timeout"], further["memory"]):
+        chosen = with_implied_cotangents(chosen, further["seed"])
+        traced = trace_case(draw(chosen, further["seed"]))
+        explained = _explain_small_case(chosen, further["seed"])
     _check_step_and_tensor(traced, step, tensor)
     index = None if step is None else step - 1
     if format == "html":
@@ -171,7 +177,9 @@ def _check_step_and_tensor(traced: TracedCase, step: int | None, tensor: str) ->
 @click.command("graph")
 @click.argument("case", metavar="FILE[::NAME]", shell_complete=options.complete_path)
 @options.format_option("svg", "mermaid", "dot", purpose="For browsers, for Markdown, for Graphviz.")
-def graph(case: str, format: str) -> int:
+@options.TIMEOUT
+@options.MEMORY
+def graph(case: str, format: str, timeout: float | None, memory: int | None) -> int:
     """Draw the graph of one case: values flow down, gradients come back.
 
     Nothing is computed. Write the picture to a file: gradcheck graph FILE > graph.svg
@@ -179,5 +187,8 @@ def graph(case: str, format: str) -> int:
     from gradcheck.cli.select import select_one
     from gradcheck.reports.commands.graph_picture import render
 
-    write_stdout(render(select_one(case), format), is_data=True)
+    chosen = select_one(case)
+    with _limits("drawn", chosen.place, timeout, memory):
+        picture = render(chosen, format)
+    write_stdout(picture, is_data=True)
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,7 @@ from gradcheck.cli.supervisor import supervise
 from gradcheck.cli.write_files import CaseFileText
 from gradcheck.errors import GradcheckError
 from gradcheck.forks import CRASH
+from gradcheck.reports.phrases import say
 from gradcheck.reports.safe_text import count
 
 if TYPE_CHECKING:
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
 @options.selection
 @click.option("--update", is_flag=True, help="Of inputs for which the file expects something, too.")
 @click.option("--check", is_flag=True, help="Show what would be written; 1 if that is anything.")
+@options.TIMEOUT
+@options.MEMORY
 @options.UNREAD_VERBOSE
-def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], update: bool, check: bool) -> int:
+def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], **further: Any) -> int:
     """Write the gradients of cases into their files, under `expected`.
 
     A case gets those of its inputs for which it expects nothing yet, if all else that it claims holds. Comments and
@@ -40,12 +43,13 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
     from gradcheck.cli.select import print_errors, select
     from gradcheck.language.case import STDIN
 
-    chosen = replace(project_options(known=current_configuration()), overrides=())
+    check, limits = further["check"], {name: further[name] for name in ("timeout", "memory")}
+    chosen = replace(project_options(known=current_configuration()), overrides=(), **limits)
     supervise(again=False)
     selection = select(paths, keyword, tags)
     code = print_errors(selection.errors)
     cases = [case for case in selection.cases if case.place.file != STDIN]
-    found = snapshots(cases, chosen, anew=update)
+    found = snapshots(cases, chosen, anew=further["update"])
     by_file: dict[str, list[Snapshot]] = {}
     for one in found:
         code = max(code, _report_skipped(one))
@@ -67,7 +71,9 @@ def _report_skipped(one: Snapshot) -> int:
     if one.large:
         write_stderr(f"{where}: the gradient of {', '.join(one.large)} has too many numbers for a file")
     if one.result.is_failing:
-        write_stderr(f"{where}: is left as it is, since it does not pass; see gradcheck run")
+        limits = [error.message for error in one.result.errors if error.kind in ("timeout", "memory")]
+        why = say(limits[0]) if limits else "does not pass; see gradcheck run"
+        write_stderr(f"{where}: is left as it is, since it {why}")
         return {"crashed": CRASH, "invalid": USAGE}.get(one.result.status, 1)
     return 0
 

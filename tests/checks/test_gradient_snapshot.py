@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
+import pytest
 
 from gradcheck.checks.gradient_snapshot import snapshots
 from gradcheck.checks.options import Options
@@ -40,3 +43,9 @@ def test_code_that_may_not_run_is_not_asked() -> None:
     (found,), (asked,) = snapshots([case], Options()), snapshots([case], Options(allow_code=True))
     assert (list(found.gradients), found.result.status) == (["x"], "passed")
     assert (asked.gradients, asked.result.status) == ({}, "failed")
+
+
+def test_the_time_limit_holds_for_the_reference_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradcheck.checks.gradient_snapshot.draw", lambda case, seed: time.sleep(60))
+    (found,) = snapshots([case_of(CASE)], Options(timeout=5.0))
+    assert (found.gradients, [error.kind for error in found.result.errors]) == ({}, ["timeout"])

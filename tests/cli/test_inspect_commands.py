@@ -184,3 +184,10 @@ def test_explain_derives_one_jacobian_or_hessian(gradcheck: Gradcheck, cases: Pa
     assert "no tensor q" in gradcheck("explain", "cases/good.yaml::squares", "--hessian", "q,x").err
     shown = gradcheck("explain", "cases/good.yaml::squares", "--hessian", "x")
     assert (shown.code, "write --hessian loss,w" in shown.err) == (2, True)
+
+
+def test_graph_ends_at_its_time_limit(cases: Path, gradcheck: Gradcheck) -> None:
+    outcome = gradcheck("graph", "cases/good.yaml::squares", "--timeout", "1e-6")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "not drawn after 1e-06 seconds" in outcome.err
+    assert gradcheck("graph", "cases/good.yaml::squares", "--timeout", "60", "--memory", "8GB").code == 0

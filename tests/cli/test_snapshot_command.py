@@ -62,3 +62,14 @@ def test_line_ends_stay(folder: Path, gradcheck: Any, end: str) -> None:
     assert file.read_bytes().count(b"expected:") == 3
     assert end == "\r" or file.read_bytes().count(b"\n") == file.read_bytes().count(b"\r\n")
     assert b"\n" not in file.read_bytes().replace(end.encode(), b"")
+
+
+def test_snapshot_ends_a_case_at_its_time_limit(folder: Path, gradcheck: Any) -> None:
+    (folder / "a.yaml").write_text(TEXT)
+    outcome = gradcheck("snapshot", "a.yaml::one", "--timeout", "1e-6", "--check")
+    assert (outcome.code, outcome.out) == (3, "would write what 0 cases must come to\n")
+    assert outcome.err == "a.yaml::one: is left as it is, since it ran out of time after 1e-06 seconds\n"
+    (folder / "gradcheck.toml").write_text("timeout = 1e-6\n")
+    assert gradcheck("snapshot", "a.yaml::one", "--check").code == 3
+    outcome = gradcheck("snapshot", "a.yaml::one", "--timeout", "60", "--memory", "8GB", "--check")
+    assert (outcome.code, outcome.out) == (1, "would write what 1 case must come to\n")
