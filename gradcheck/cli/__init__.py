@@ -25,6 +25,7 @@ def main(arguments: Sequence[str] | None = None, left_with: list[int] | None = N
         from gradcheck.checks.isolation.memory_limit import keep_heap
 
         keep_heap()
+    from gradcheck.cli.fast_exit import limit_exit
     from gradcheck.cli.group import gradcheck, run_command
     from gradcheck.cli.supervisor import CommandProcess
 
@@ -34,6 +35,7 @@ def main(arguments: Sequence[str] | None = None, left_with: list[int] | None = N
         own.report_exit_code(found)
     if left_with is not None:
         left_with.append(found)
+        limit_exit(found)
     sys.exit(found)
 
 

@@ -265,6 +265,50 @@ def test_what_is_left_after_a_run_ends_with_it(project: Path) -> None:
     assert (code, statuses(report)) == (0, ["passed"] * 3)
 
 
+ENDLESS = {
+    "the thread Thread-1 (spin) at": "threading.Thread(target=spin).start()",
+    "the thread ThreadPoolExecutor-0_0": "POOL = ThreadPoolExecutor(2); POOL.submit(time.sleep, 300)",
+    "the process ForkProcess-1": "multiprocessing.get_context('fork').Process(target=spin).start()",
+}
+WITH_THREADS = """
+import atexit, multiprocessing, threading
+from concurrent.futures import ThreadPoolExecutor
+def spin():
+    while True: time.sleep(0.1)
+atexit.register(lambda: open("handled", "a").write("once"))
+"""
+
+
+def _run_alone(name: str, *words: str) -> tuple[int, str, str]:
+    """Run in a process that ends as Python does, not as the tests' server of processes."""
+    words = ("run", "cases", "--engine", name, "--output-format", "json", *words)
+    process = start(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        out, err = process.communicate(timeout=150)
+    finally:
+        process.kill()
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize(
+    ("left", "words"), [*((left, ()) for left in ENDLESS), ("the thread Thread-1 (spin) at", ("--timeout", "60"))]
+)
+def test_a_command_does_not_wait_for_endless_threads(project: Path, left: str, words: tuple[str, ...]) -> None:
+    wrong = "inputs: {x: [1, 2]}\ngraph: {y: (x * x).sum()}\nformulas: {x: 3 * x}\n"
+    (project / "cases" / "wrong.yaml").write_text(wrong, encoding="utf-8")
+    name = engine(project, at_import=WITH_THREADS + ENDLESS[left])
+    code, out, err = _run_alone(name, *words)
+    assert (code, json.loads(out)["summary"]["failed"]) == (1, 1)
+    assert f"gradcheck: exits without waiting for {left}" in err
+    assert (project / "handled").read_text() == "once"
+
+
+def test_a_command_waits_for_threads_that_end(project: Path) -> None:
+    ending = "threading.Thread(target=time.sleep, args=(3,)).start(); POOL = ThreadPoolExecutor(2); POOL.submit(int)"
+    code, _, err = _run_alone(engine(project, at_import=WITH_THREADS + ending))
+    assert (code, err, (project / "handled").read_text()) == (0, "", "once")
+
+
 # Engines that fork -------------------------------------------------------------------------------------
 
 FORKS_ONCE = """
