@@ -22,7 +22,10 @@ from gradcheck.reports.safe_text import count, plain
 _OTHER_POINTS = (("moved", "other numbers"), ("incoming", "other incoming gradients"))
 #: Notes on what formulas do not hold for, or were not tried at, and the most of them in a line.
 _LIMITS, _MOST_LIMITS = (
-    ("no_elements", "size_stays", "branch_not_visited", "torch_approximates", "gradient_is_zero", "incoming_is_one"),
+    (
+        *("no_elements", "same_sides", "size_stays", "branch_not_visited", "torch_approximates"),
+        *("gradient_is_zero", "incoming_is_one"),
+    ),
     2,
 )
 #: Notes on rounding.
@@ -56,9 +59,10 @@ def passed_remarks(case: CaseResult) -> list[str]:
         refuted = len({(c.tensor, c.formula) for c in passed if c.what is wrong})
         if refuted:
             remarks.append(f"{refuted} refuted" if formulas else f"{count(refuted, f'wrong {noun}')} refuted")
-    checks = len({(c.formula, c.tensor, c.step) for c in passed if c.what is ClaimKind.CHECK})
+    checks = [c for c in passed if c.what is ClaimKind.CHECK]
     if checks:
-        remarks.append(f"{count(checks, 'check')} {'holds' if checks == 1 else 'hold'}")
+        number = len({(c.formula, c.tensor, c.step) for c in checks})
+        remarks.append(f"{count(number, 'check')} {'holds' if number == 1 else 'hold'}{_untested_text(checks)}")
     gradients = len({(c.tensor, c.step) for c in passed if c.what.subject is ClaimKind.GRADIENT})
     if gradients:
         remarks.append(f"{count(gradients, 'gradient')} {'agrees' if gradients == 1 else 'agree'}")
@@ -106,7 +110,7 @@ def _untested_text(formulas: list[Comparison]) -> str:
 
 def is_qualified(case: CaseResult) -> bool:
     """Return whether a passed case holds with restrictions."""
-    claimed = {what for what, _, _ in _CLAIMED}
+    claimed = {ClaimKind.CHECK, *(what for what, _, _ in _CLAIMED)}
     notes = (note.kind for c in case.comparisons if c.what in claimed for note in c.notes)
     return case.status == "passed" and (any(kind in _LIMITS for kind in notes) or bool(_conventions(case)))
 

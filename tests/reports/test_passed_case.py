@@ -9,7 +9,7 @@ import pytest
 from gradcheck.checks.result import CaseResult, Comparison, Subject, Trial
 from gradcheck.facts import fact
 from gradcheck.language.claim_kind import ClaimKind
-from gradcheck.reports.passed_case import claim_table, passed_remarks
+from gradcheck.reports.passed_case import claim_table, is_qualified, passed_remarks
 
 CERTIFICATE = {
     "method": "exact",
@@ -95,6 +95,14 @@ def test_a_formula_that_nothing_was_compared_with_says_so() -> None:
     found = Subject(ClaimKind.FORMULA, "y", formula="3 * y").passed().with_notes(fact("no_elements"))
     (line,) = passed_remarks(case(found))
     assert line.endswith("; nothing was compared: no elements")
+
+
+def test_a_check_that_claims_nothing_says_so() -> None:
+    found = Subject(ClaimKind.CHECK, "", formula="x == x").passed().with_notes(fact("same_sides", check="x == x"))
+    assert passed_remarks(case(found)) == [
+        "1 check holds; x == x compares an expression with itself, which always holds"
+    ]
+    assert is_qualified(case(found))
 
 
 def test_what_was_not_tried_is_named() -> None:

@@ -26,6 +26,7 @@ from gradcheck.facts import fact
 from gradcheck.language.case import Case, Claim, StatedTolerance, Step, Value
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.evaluation.host import NUMPY, Host
+from gradcheck.language.expr.traverse import compares_with_itself, inline_steps
 from gradcheck.language.sampling import claimed_array
 
 _FLOAT64, _COMPLEX128 = np.dtype(np.float64), np.dtype(np.complex128)
@@ -274,4 +275,7 @@ def _evaluate_identity(claims: StepClaims, claim: Claim, slacks: list[np.ndarray
     notes = tuple(dict.fromkeys(note for c in compared for note in c.notes))
     if not value.size:
         notes += (fact("no_elements"),)
+    steps = {name: claims.case.let[name].expr for name in claims.case.let_steps_of(claim.expr)}
+    if claims.point.trial is None and compares_with_itself(inline_steps(claim.expr, steps)):
+        notes += (fact("same_sides", check=claim.text),)
     return replace(subject.passed(), elements=value.size, notes=notes)

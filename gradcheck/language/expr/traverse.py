@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from gradcheck.language.expr.nodes import Call, Derivative, Expr, Gradient, Name
 
@@ -101,6 +101,20 @@ def inline_steps(root: Expr, steps: Mapping[str, Expr]) -> Expr:
 def replace_part(root: Expr, old: Expr, new: Expr) -> Expr:
     """Return the expression with one part, by identity, replaced."""
     return fold(root, with_children, {id(old): (old, new)})
+
+
+def compares_with_itself(root: Expr) -> bool:
+    """Return whether both sides of an `==` are the same expression."""
+    numbers: dict[tuple[Any, ...], int] = {}
+    equal: list[bool] = []
+
+    def number(node: Expr, parts: list[int]) -> int:
+        if isinstance(node, Call) and node.op == "eq":
+            equal.append(parts[0] == parts[-1])
+        return numbers.setdefault((type(node), node.label, *parts), len(numbers))
+
+    fold(root, number)
+    return any(equal)
 
 
 class Mentions(NamedTuple):

@@ -231,3 +231,17 @@ def test_a_mistake_of_an_engine_is_one_where_the_reference_lacks_something(
     case = check("{inputs: {x: [1.0]}, graph: {y: sinc(x)}}")
     assert case.status == "failed"
     assert [error.kind for error in case.errors] == ["shape_mismatch"]
+
+
+def test_a_check_that_compares_an_expression_with_itself_has_a_note(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: [1, 2]}
+        graph: {loss: (x * x).sum()}
+        let: {d: 2 * x, e: d}
+        checks: [e == 2 * x, e == grad(x), grad(x) == 2 * x]
+        """
+    )
+    assert case.status == "passed"
+    noted = [c.formula for c in those(case, "check") if c.has_note("same_sides")]
+    assert noted == ["e == 2 * x"]

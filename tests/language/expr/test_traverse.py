@@ -8,6 +8,7 @@ from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name, 
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import (
+    compares_with_itself,
     differing_parts,
     fold,
     free_names,
@@ -169,3 +170,28 @@ def test_steps_are_written_out_once() -> None:
     for _ in range(201):
         assert found.children[0] is found.children[1] or to_text(found) == "x + x"
         found = found.children[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("x == x", True),
+        ("(x + 1 == x+1).all()", True),
+        ("hessian(f, w) == hessian(f,w)", True),
+        ("(x == y) & (grad(x) == grad(x))", True),
+        ("x == y", False),
+        ("x + y == y + x", False),
+        ("h == h.T", False),
+        ("grad(x) == x", False),
+        ("x * 1 == x * 1.0", False),
+        ("x >= x", False),
+    ],
+)
+def test_an_equation_of_an_expression_with_itself(text: str, same: bool) -> None:
+    assert compares_with_itself(parse(text)) == same
+
+
+def test_an_equation_of_long_derivations_takes_linear_time() -> None:
+    steps = {f"s{n + 1}": parse(f"s{n} + s{n}") for n in range(200)}
+    assert compares_with_itself(inline_steps(parse("s200 == s199 + s199"), steps))
+    assert not compares_with_itself(inline_steps(parse("s200 == s199"), steps))
