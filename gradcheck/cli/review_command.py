@@ -80,10 +80,15 @@ class _Questions:
     def _choose(self, one: Correction, holds: Callable[[Correction], bool]) -> Correction | None:
         write_stderr(f"{one.place}", f"- {plain(one.old)}", f"+ {plain(one.new)}")
         while (answer := self.answer("aesq")) == "e":
-            edited = replace(one, new=click.prompt("+", default=one.new, err=True))
-            if one.error or holds(edited):
+            shown = plain(one.new)
+            edited = replace(one, new=click.prompt(f"+ [{shown}]", default=one.new, show_default=False, err=True))
+            if not (one.error or holds(edited)):
+                write_stderr("that does not hold, and is not written")
+            elif edited.new in (one.new, plain(edited.new)):
                 return edited
-            write_stderr("that does not hold, and is not written")
+            else:  # it may not be what its author sees
+                one = edited
+                write_stderr(f"+ {plain(one.new)}")
         return one if answer == "a" else None
 
     def answer(self, letters: str) -> str:

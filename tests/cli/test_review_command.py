@@ -101,3 +101,30 @@ def test_an_answer_holds_for_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     assert questions.choose(first, lambda one: True) == first
     assert questions.choose(moved, lambda one: True) == moved
     assert questions.choose(other, lambda one: True) is None
+
+
+def test_invisible_letters_are_shown_and_asked_about_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A tensor may be called `x` with a letter that has no shape."""
+    letters, lines = iter("eea"), iter(["x\u115f + x", "2 *\x0c x\u115f"])
+    monkeypatch.setattr("click.getchar", lambda: next(letters))
+    monkeypatch.setattr(
+        "click.termui.visible_prompt_func", lambda prompt: print(prompt, file=sys.stderr) or next(lines)
+    )
+    suggested = Correction(Place("c.yaml", 4, 15), "3 * x", "2 * x\u115f")
+    found = _Questions().choose(suggested, lambda one: True)
+    assert found is not None
+    assert found.new == "2 *\x0c x\u115f"
+    shown = capsys.readouterr().err
+    assert not {"\u115f", "\x0c"} & set(shown)
+    for line in ("+ [2 * x\\u115f]", "+ x\\u115f + x\n", "+ [x\\u115f + x]", "+ 2 *\\x0c x\\u115f\n"):
+        assert line in shown
+
+
+def test_a_visible_edit_is_not_asked_about_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("click.getchar", lambda: "e")
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda prompt: "α + α")
+    found = _Questions().choose(Correction(Place("c.yaml", 4, 15), "3 * α", "2 * α"), lambda one: True)
+    assert found is not None
+    assert found.new == "α + α"
