@@ -239,7 +239,7 @@ class Case(SchemaRecord):
         dict,
     )
     only: list[str] = key(
-        ListType(WORD), "The engines that the case is meant for. Default: all.", [["core", "mine"]], list
+        ListType(WORD, least=1), "The engines that the case is meant for. Default: all.", [["core", "mine"]], list
     )
     skip: str | None = key(REASON, "Why the case is not to be run.", ["needs a GPU"], lambda: None)
     xfail: Xfail | None = key(

@@ -135,6 +135,7 @@ steps: [{backward: z, raises: null}]
 backward: z, steps: [{backward: z}]
 dtype: float
 tags: a
+only: []
 skip: ''
 xfail: {only: [x]}
 xfail: {reason: a bug, only: []}

@@ -37,6 +37,7 @@ def test_what_is_right_passes() -> None:
         ("tags: a", "'tags' takes a list, not the text 'a'", "write [a]"),
         ("skip:", "'skip' has no value, it takes text", "leave it out or fill it in"),
         ("steps: []", "'steps' takes at least one entry, not 0", ""),
+        ("only: []", "'only' takes at least one entry, not 0", ""),
         ("generalize: {dims: {n: [1, 2, 3]}}", "'generalize.dims.n' takes 2 entries at most, not 3", ""),
         ("formulae: {x: 1}", "unknown key 'formulae'", "did you mean 'formulas'?"),
         ("[1]", "a case is a mapping, not a list", "a case begins with keys"),
