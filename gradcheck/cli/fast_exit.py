@@ -16,8 +16,8 @@ from typing import Any
 #: ctypes, there is little to take apart.
 _NOT_WITH, _NOT_WITHOUT = "gradcheck.engines.resolve", "ctypes"
 _immediate_exit_allowed: list[bool] = []
-#: Seconds that what an engine started has to end, after the report; and the most of it that is named.
-_GRACE, _MOST_NAMED = 5.0, 5
+#: Seconds that an engine's threads and processes have to end, and threads of killed processes; the most named.
+_GRACE, _AFTER_KILL, _MOST_NAMED = 5.0, 1.0, 5
 
 
 def register_fast_exit() -> list[int]:
@@ -56,7 +56,7 @@ def _exit_process(code: list[int]) -> None:
 def limit_exit(code: int) -> None:
     """Exit with the code soon, whatever threads and processes are left."""
     # Python waits for threads, then runs exit handlers, of which multiprocessing's waits for processes
-    if _threads() or _processes():
+    if _unfinished():
         handlers_run = threading.Event()
         atexit.register(handlers_run.set)
         threading.Thread(target=_end_what_is_left, args=(code, handlers_run), daemon=True).start()
@@ -64,41 +64,24 @@ def limit_exit(code: int) -> None:
 
 def _end_what_is_left(code: int, handlers_run: threading.Event) -> None:
     threading.Event().wait(_GRACE)
-    processes, threads = _processes(), [] if handlers_run.is_set() else _threads()
-    names = [f"the process {one.name}" for one in processes] + [f"the thread {_described(one)}" for one in threads]
-    if not names:
-        return
     from gradcheck.cli.output import write_stderr  # here, since gradcheck's files are read before they are imported
 
-    more = ", …" if len(names) > _MOST_NAMED else ""
-    write_stderr(f"gradcheck: exits without waiting for {', '.join(names[:_MOST_NAMED])}{more}")
-    for process in processes:
-        process.kill()
-    if not handlers_run.wait(_GRACE if processes else 0):
+    left = _unfinished()
+    if left:
+        names = ", ".join(one.name for one in left[:_MOST_NAMED])
+        write_stderr(f"gradcheck: exits without waiting for {names}, which an engine has started")
+    for process in left:
+        if not isinstance(process, threading.Thread):
+            process.kill()
+    if left and not handlers_run.wait(_AFTER_KILL):
         atexit._run_exitfuncs()
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError, AttributeError):
-                stream.flush()
+        with suppress(OSError, ValueError, AttributeError):
+            sys.stdout.flush()
         os._exit(code)
 
 
-def _threads() -> list[threading.Thread]:
-    """Return the threads that Python waits for at its exit."""
-    own = threading.current_thread(), threading.main_thread()
-    return [thread for thread in threading.enumerate() if not thread.daemon and thread not in own]
-
-
-def _processes() -> list[Any]:
-    """Return the processes that Python waits for at its exit."""
+def _unfinished() -> list[Any]:
+    """Return the threads and processes that Python waits for at its exit."""
     library = sys.modules.get("multiprocessing")
-    return [one for one in library.active_children() if not one.daemon] if library is not None else []
-
-
-def _described(thread: threading.Thread) -> str:
-    """Return a thread's name, and the line of its first own function."""
-    frame, place = sys._current_frames().get(thread.ident or 0), ""
-    while frame is not None:
-        if frame.f_globals.get("__name__") not in ("threading", "concurrent.futures.thread"):
-            place = f" at {frame.f_code.co_filename}:{frame.f_lineno}"
-        frame = frame.f_back
-    return f"{thread.name}{place}"
+    found = [*threading.enumerate(), *(library.active_children() if library is not None else ())]
+    return [one for one in found if not one.daemon and one is not threading.main_thread()]

@@ -39,13 +39,7 @@ _MOST_PARTS = 400
 @options.TIMEOUT
 @options.MEMORY
 @options.UNREAD_VERBOSE
-def explain(
-    paths: tuple[str, ...],
-    keyword: str | None,
-    tags: tuple[str, ...],
-    format: str,
-    **further: Any,
-) -> int:
+def explain(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], format: str, **further: Any) -> int:
     """Explain cases: the graph, its values, and each gradient as a formula.
 
     Formulas are derived from the gradient rules of the graph's ops and simplified; each is read back from its text and

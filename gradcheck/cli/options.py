@@ -115,10 +115,7 @@ TAG = Option(
 SEED = Option("--seed", type=WholeType(), metavar="N", help="Instead of the case's own seed.")
 TIMEOUT = Option("--timeout", type=_SECONDS, metavar="SECONDS", help="For each case.")
 MEMORY = Option(
-    "--memory",
-    type=SizeType(),
-    metavar="SIZE",
-    help="For each case, such as 2GB. [default: half of the machine's]",
+    "--memory", type=SizeType(), metavar="SIZE", help="For each case, such as 2GB. [default: half of the machine's]"
 )
 VERBOSE = Option("-v", "--verbose", count=True, help="Show more.")
 #: For a command that ignores it. (Crashes look for `-v` themselves.)
@@ -226,12 +223,7 @@ RUN: tuple[Option, ...] = (
     ),
     Option("--fail-on-drift", is_flag=True, help="Fail if two sides agree less well than the baseline records."),
     VERBOSE,
-    Option(
-        "--durations",
-        type=WholeRange(min=0),
-        metavar="N",
-        help="Name the N slowest cases, and why; 0 names all.",
-    ),
+    Option("--durations", type=WholeRange(min=0), metavar="N", help="Name the N slowest cases, and why; 0 names all."),
     Option("-q", "--quiet", count=True, help="Show only what is wrong."),
     Option(
         "--output-format",
