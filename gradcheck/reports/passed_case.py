@@ -21,13 +21,11 @@ from gradcheck.reports.safe_text import count, plain
 #: Kinds of other points that are neither drawn nor searched.
 _OTHER_POINTS = (("moved", "other numbers"), ("incoming", "other incoming gradients"))
 #: Notes on what formulas do not hold for, or were not tried at, and the most of them in a line.
-_LIMITS, _MOST_LIMITS = (
-    (
-        *("no_elements", "same_sides", "size_stays", "branch_not_visited", "torch_approximates"),
-        *("gradient_is_zero", "incoming_is_one"),
-    ),
-    2,
+_LIMITS = (
+    *("no_elements", "same_sides", "size_stays", "branch_not_visited", "torch_approximates"),
+    *("gradient_is_zero", "incoming_is_one"),
 )
+_MOST_LIMITS = 2
 #: Notes on rounding.
 _OFF = ("reference_rounds", "reference_rounds_more", "off_by_rounding")
 #: The widest column of the table.

@@ -19,6 +19,7 @@ from gradcheck.oracles.numeric.work_budget import WorkBudget
 
 #: The relative difference of two claims that are close, and the most elements that are computed in high precision.
 _CLOSE, _MOST_PRECISE = 1e-2, 5_000
+_MOST_BESIDE, _MISSED = 400, 1e-2  # elements that are computed so beside differences, and how far those may be off
 
 
 @dataclass(slots=True)
@@ -64,16 +65,27 @@ class NumericGradient:
         """Return the elements at flat indices, about which two claims differ.
 
         Where the claims are close, in high precision if all ops have such a forward: no error bar of double precision
-        has the roundings inside the forward."""
-        elements = sum(each.elements for each in self._derivatives)
+        has the roundings inside the forward. A few elements also if differences miss all, as of an oscillation."""
         is_close = np.all(np.abs(one - other) <= _CLOSE * np.abs(other))
-        if is_close and len(indices) * elements <= _MOST_PRECISE:
-            try:
-                slopes = [_sum([each.precise(self._unit(i, 1.0)) for each in self._derivatives]) for i in indices]
-                return replace(self._estimate(slopes, []), method="high precision")
-            except GradcheckError:
-                pass
-        return self.partials(indices, budget)
+        precise = self.precise_partials(indices, _MOST_PRECISE) if is_close else None
+        if precise is not None:
+            return precise
+        found = self.partials(indices, budget)
+        if found.method == "differences" and not found.kinked.any():
+            precise = self.precise_partials(indices[: found.value.size], _MOST_BESIDE)
+            if precise is not None and np.any(np.abs(precise.value - found.value) > _MISSED * np.abs(precise.value)):
+                return precise
+        return found
+
+    def precise_partials(self, indices: Sequence[int], most: int) -> Estimate | None:
+        """Return elements in high precision; None if unknown, or too much work."""
+        if len(indices) * sum(each.elements for each in self._derivatives) > most:
+            return None
+        try:
+            slopes = [_sum([each.precise(self._unit(i, 1.0)) for each in self._derivatives]) for i in indices]
+        except GradcheckError:
+            return None
+        return replace(self._estimate(slopes, []), method="high precision")
 
     def one_sided(self, index: int, number: complex = 1.0) -> tuple[float, float]:
         """Return an element's derivatives from both sides, NaN without one.
