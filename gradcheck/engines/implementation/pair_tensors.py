@@ -23,35 +23,35 @@ from gradcheck.engines.torch import tensor_of
 class PairCalls:
     """Calls of a pair, with tensors in place of arrays if it takes those.
 
-    Code that mentions neither torch nor NumPy is called with arrays first. One that raises then, and not with
-    tensors, takes tensors, as do methods of an object that keeps tensors."""
+    Code that mentions neither torch nor NumPy is called with arrays first, and code that mentions both with tensors.
+    One that raises then, and not with the others, takes those. Methods of an object that keeps tensors take tensors."""
 
     def __init__(self, forward: Callable[..., Any], backward: Callable[..., Any], keeps_tensors: bool = False) -> None:
         pair = (forward, backward)
         is_numpys = any(mentions(one, "numpy") for one in pair)
-        is_torchs = keeps_tensors or any(mentions(one, "torch") for one in pair)
-        self.takes_tensors = True if is_torchs else False if is_numpys else None
+        self._tensors_first = keeps_tensors or any(mentions(one, "torch") for one in pair)
+        is_known = keeps_tensors or self._tensors_first != is_numpys
+        self.takes_tensors = self._tensors_first if is_known else None
 
     def call(self, function: Callable[..., Any], arguments: list[Any]) -> Any:
         """Return the function's results, with arrays in place of tensors."""
-        if self.takes_tensors:
-            return _called_with_tensors(function, arguments)
+        if self.takes_tensors is not None:
+            return _called(function, arguments, self.takes_tensors)
+        first = self._tensors_first
         try:
-            found = function(*arguments)
+            found, takes = _called(function, arguments, first), first
         except USER_EXCEPTIONS as error:
-            if self.takes_tensors is False:
-                raise
             try:
-                found = _called_with_tensors(function, arguments)
+                found, takes = _called(function, arguments, not first), not first
             except USER_EXCEPTIONS:
                 raise error from None
-            self.takes_tensors = True
-            return found
-        self.takes_tensors = False
+        self.takes_tensors = takes
         return found
 
 
-def _called_with_tensors(function: Callable[..., Any], arguments: list[Any]) -> Any:
+def _called(function: Callable[..., Any], arguments: list[Any], with_tensors: bool) -> Any:
+    if not with_tensors:
+        return function(*arguments)
     with torch.no_grad():
         return _converted(function(*[_converted(one, as_tensor) for one in arguments]), as_array)
 

@@ -86,3 +86,15 @@ def test_numpy_code_gets_arrays_and_its_own_exception() -> None:
     assert calls.takes_tensors is None
     assert isinstance(calls.call(lambda x: x + 1, [np.ones(1)]), np.ndarray)
     assert calls.takes_tensors is False
+
+
+def test_code_that_mentions_torch_and_numpy_may_take_arrays() -> None:
+    def forward(x: Any) -> Any:
+        return torch.from_numpy(x).exp().numpy()
+
+    def backward(g: Any, x: Any) -> Any:
+        return g * np.exp(x)
+
+    check_function(forward, backward, x=(3, 2), spec="exp(x)")
+    with pytest.raises(AssertionError, match="gradient of x"):
+        check_function(forward, lambda g, x: g * np.exp(2 * x), x=(3, 2), spec="exp(x)")
