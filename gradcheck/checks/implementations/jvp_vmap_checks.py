@@ -1,4 +1,4 @@
-"""Check a `Function`'s own `jvp` and `vmap` rules.
+"""Check a `Function`'s own `jvp` and `vmap` rules, and forward mode of JAX.
 
 `jvp` is compared with its gradients, which are known to be right by then, and `vmap` with one call after another.
 """
@@ -30,13 +30,15 @@ _FACTORS = (0.0, -1.0, 2.0, 0.5)
 
 def check(context: Context, engine: CodeEngine, subject: Subject, notes: list[Fact]) -> Iterator[Comparison]:
     """Yield wrong rules; note the right ones."""
+    is_smooth = not any(c.status == "not_differentiable" for c in context.found if c.trial is None)
     if not engine.code.is_torch:
+        yield from _check_jvp(context, engine, subject) if is_smooth else ()
         return
     from gradcheck.engines.implementation.jvp_vmap_rules import rules_of
 
     rules = rules_of(engine, context.points.own.problem)
     failed: list[Comparison] = []
-    if "jvp" in rules and not any(c.status == "not_differentiable" for c in context.found if c.trial is None):
+    if "jvp" in rules and is_smooth:
         failed += _check_jvp(context, engine, subject)
     if "vmap" in rules:
         failed += _check_vmap(context, engine, subject, notes)
@@ -61,6 +63,8 @@ def _check_jvp(context: Context, engine: CodeEngine, subject: Subject) -> Iterat
             tangents = code_tangents(engine, problem, {name: moves})
         except GradcheckError as error:
             yield subject.failed(_refusal_fact(engine, "forward_mode", name, error))
+            continue
+        if not tangents:
             continue
         got = sum((_product(seeds[root], tangents.get(root)) for root in seeds), 0.0)
         want = _product(gradient, moves)

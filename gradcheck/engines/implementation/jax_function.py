@@ -47,6 +47,17 @@ class JaxFunction:
 
         return results, not jax.tree_util.treedef_is_leaf(structure), pull
 
+    def tangents(self, arguments: list[Any], place: int, direction: np.ndarray) -> list[np.ndarray]:
+        """Return the tangents of the results along a direction of an argument."""
+        with wide_floats() if any(map(_is_wide, arguments)) else nullcontext():
+            given = [jax.numpy.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments]
+
+            def results(moved: Any) -> Any:
+                return jax.tree.leaves(self.function(*insert_at([moved], [place], given)))
+
+            _, found = jax.jvp(results, [given[place]], [jax.numpy.asarray(direction, given[place].dtype)])
+            return [np.asarray(one) for one in found]
+
     def _compiled_for(self, given: list[Any]) -> Callable[..., Any]:
         """Return the function, compiled for these arguments that are no arrays."""
         key = _shape_of_call(given)

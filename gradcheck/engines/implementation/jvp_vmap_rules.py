@@ -52,7 +52,10 @@ def rules_of(engine: CodeEngine, problem: Problem) -> frozenset[str]:
 def code_tangents(
     engine: CodeEngine, problem: Problem, directions: Mapping[str, np.ndarray]
 ) -> Mapping[str, np.ndarray | None]:
-    """Return the tangents of the code's results. Raises GradcheckError."""
+    """Return the tangents of the code's results, if it has forward mode."""
+    if not engine.code.is_torch:
+        ((name, direction),) = directions.items()
+        return _jax_tangents(engine, problem, name, direction)
     assert engine.forward_ad is not None
     with engine.session(problem.dtype), engine.forward_ad.level():
         run = engine.new_run(problem)
@@ -63,6 +66,23 @@ def code_tangents(
             tangents = {name: engine.forward_ad.tangent(tensor) for name, tensor in run.tensors.items()}
         found = {n: None if t is None else np.array(engine.array(t)) for n, t in tangents.items()}
     return {name: one for name, one in found.items() if name.partition("[")[0] == engine.entry}
+
+
+def _jax_tangents(engine: CodeEngine, problem: Problem, name: str, direction: np.ndarray) -> Mapping[str, np.ndarray]:
+    """Return the tangents of a JAX function; a `custom_vjp` has none."""
+    call = getattr(engine.code.foreign, "tangents", None)
+    with engine.session(problem.dtype):
+        run = engine.evaluated_run(problem)
+        if call is None or run is None or direction.dtype.kind == "c":
+            return {}
+        arguments = engine.arguments({**problem.sizes, **run.leaves, **run.constants, **run.tensors})
+        places = [place for place, one in enumerate(arguments) if one is run.leaves.get(name)]
+        given = [engine.array(one) if isinstance(one, torch.Tensor) else one for one in arguments]
+    try:
+        found = call(given, places[0], direction) if len(places) == 1 else []
+    except USER_EXCEPTIONS:
+        return {}
+    return dict(zip(problem.seeds[0], found, strict=False))
 
 
 class VmapError(NamedTuple):
