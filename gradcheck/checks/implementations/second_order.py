@@ -74,7 +74,7 @@ def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]
     found = [c for c in found if c.status != "undecided" and (c.status != "failed" or _is_wrong(c, problem.dtype))]
     if any(c.status == "failed" and is_undefined(c) for c in found) and _is_at_kink(context):
         found = [c for c in found if c.status != "failed" or not is_undefined(c)]
-    return [_explained(second, engine, c) if c.status == "failed" else c for c in found]
+    return [_explained(second, engine, c, c.tensor in incoming) if c.status == "failed" else c for c in found]
 
 
 def second_order_problem(case: Case, problem: Problem) -> Problem:
@@ -99,14 +99,16 @@ def _is_at_kink(context: Context) -> bool:
     return any(any(kinks_along(context, problem, name, range(array.size))) for name, array in inputs.items())
 
 
-def _explained(second: Context, engine: CodeEngine, c: Comparison) -> Comparison:
-    """Add a diagnosis: kept intermediates, or a first gradient's lost part."""
+def _explained(second: Context, engine: CodeEngine, c: Comparison, is_incoming: bool) -> Comparison:
+    """Add a diagnosis: kept intermediates, or a first gradient's lost part.
+
+    The second order by an incoming gradient is the same whatever is kept."""
     from gradcheck.engines.implementation.saved_tensors import saved_intermediates  # which imports torch
 
     if not second.options.explained:
         return c
     problem = second.points.own.problem
-    saved = saved_intermediates(engine, problem, scaled_problem(problem, 1))
+    saved = [] if is_incoming else saved_intermediates(engine, problem, scaled_problem(problem, 1))
     what = fact("saved_intermediate", names=tuple(saved))
     if saved and _is_due_to_intermediates(engine, problem, c):
         return replace(c, diagnoses=(Diagnosis("saved_intermediate", what, "confirmed"),))

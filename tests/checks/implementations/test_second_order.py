@@ -100,3 +100,34 @@ def test_a_specification_with_detach_claims_first_order_alone() -> None:
     check_function(_Quantized.apply, w=(4, 3), step="uniform(0.2, 0.6, [1])", spec=spec)
     with pytest.raises(AssertionError, match="gradient of step"):
         check_function(lambda w, step: _Quantized.apply(w, step.detach()), w=(4, 3), step=(1,), spec=spec)
+
+
+def test_no_kept_intermediate_is_blamed_for_the_incoming_gradient() -> None:
+    class Summed(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, g: Any, y: Any) -> Any:
+            ctx.save_for_backward(g, y)
+            return g * y
+
+        @staticmethod
+        def backward(ctx: Any, z: Any) -> Any:
+            g, y = ctx.saved_tensors
+            return torch.sum(z * y).expand_as(g), z * g
+
+    class Exp(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            y = torch.exp(x)
+            kept = y * 1
+            ctx.save_for_backward(kept)
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (kept,) = ctx.saved_tensors
+            return Summed.apply(g, kept)
+
+    with pytest.raises(AssertionError, match="gradient of incoming_gradient") as failed:
+        check_function(Exp.apply, x=torch.randn(4, dtype=torch.float64, requires_grad=True))
+    report, by_input = str(failed.value).split("second-order gradient of "), "an intermediate was saved"
+    assert all(by_input not in part for part in report if part.startswith("incoming_gradient"))
