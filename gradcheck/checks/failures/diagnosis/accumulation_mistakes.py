@@ -131,7 +131,7 @@ def mixed_up(e: Evidence) -> Iterator[Guess]:
         is_possible = gradient.shape == e.want.shape or (
             gradient.shape == e.got_or_zeros.shape and not _is_broadcast(e.want.shape, gradient.shape)
         )
-        if not is_possible or not np.any(gradient):
+        if not is_possible or not np.any(gradient) or np.isnan(gradient).any():
             continue
         value, other = fact("value_of_another", tensor=name), fact("gradient_of_another", tensor=name)
         yield Guess((name, "instead"), value if e.is_value else other, gradient)

@@ -123,3 +123,9 @@ def test_nothing_arrives() -> None:
 def test_zeros_that_arrive_are_likely_and_no_proof() -> None:
     (guess,) = accumulation_mistakes.detached(Evidence(0 * A, A))
     assert not guess.is_proof
+
+
+def test_nan_is_no_gradient_of_another_tensor() -> None:
+    nan, one = np.full(1, np.nan), np.ones(1)
+    assert not list(accumulation_mistakes.mixed_up(Evidence(nan, one, others={"x": nan})))
+    assert list(accumulation_mistakes.mixed_up(Evidence(nan, one, others={"x": one})))
