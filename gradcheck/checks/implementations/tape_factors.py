@@ -82,8 +82,10 @@ def _matching(got: np.ndarray, want: np.ndarray, wrong: np.ndarray, known: list[
     if np.count_nonzero(wrong) < _FEWEST or not want[wrong].all():
         return []
     ratios = (got / want)[wrong]
-    if np.ptp(ratios) <= _NEAR * float(np.max(np.abs(ratios))) or not np.isfinite(ratios).all():
+    if not np.isfinite(ratios).all():
         return []
+    is_one_number = bool(np.ptp(ratios) <= _NEAR * float(np.max(np.abs(ratios))))
+    known = [pair for pair in known if pair[1].size == 1] if is_one_number else known  # it may vary from point to point
     texts, rows = [], []
     slab = _slab(wrong)
     for text, array in known:
@@ -99,6 +101,8 @@ def _matching(got: np.ndarray, want: np.ndarray, wrong: np.ndarray, known: list[
         return []
     table = np.array(rows)
     found = [texts[i] for i in _equal(table, ratios)] + [f"1 / ({texts[i]})" for i in _equal(1 / table, ratios)]
+    if is_one_number:
+        return found
     found = found or _quotients(table, texts, ratios)
     return found or [
         text

@@ -47,3 +47,17 @@ def test_a_factor_is_named_where_only_differences_know_the_gradient() -> None:
 
     with pytest.raises(AssertionError, match="off by a factor that is no constant: x"):
         check_function(forward, lambda g, x: 2 * g * np.log(x), x="uniform(0.5, 3, [6])")
+
+
+def test_a_tensor_of_one_number_is_a_factor_that_varies() -> None:
+    def forward(x: Any, p: Any) -> Any:
+        return np.array([one ** float(p) for one in x.tolist()]), (x, p)
+
+    def backward(g: Any, c: Any, factor: bool = True) -> Any:
+        x, p = c
+        return g * x ** (p - 1) * (p if factor else 1), (g * x**p * np.log(x)).sum()
+
+    shapes = {"x": "uniform(0.5, 2, [5])", "p": "uniform(0.3, 0.8, [])"}
+    check_function(forward, backward, **shapes)
+    with pytest.raises(AssertionError, match=r"no constant: 1 / \(p\)"):
+        check_function(forward, lambda g, c: backward(g, c, False), **shapes)
