@@ -24,6 +24,7 @@ from gradcheck.checks.implementations.complex_convention import conjugated_rule
 from gradcheck.checks.implementations.differences_engine import DifferencesEngine
 from gradcheck.checks.implementations.divisor_mistakes import divisor_mistakes
 from gradcheck.checks.implementations.gradient_relations import find_relations, whole_to_each_of_equals
+from gradcheck.checks.implementations.linear_mistakes import linear_mistakes
 from gradcheck.checks.implementations.look_alikes import look_alikes
 from gradcheck.checks.implementations.loop_mistakes import loop_mistakes, result_mistakes
 from gradcheck.checks.implementations.op_mistakes import find_op_mistakes
@@ -126,7 +127,7 @@ def _find_mistakes(
     if found or c.what is not ClaimKind.GRADIENT:
         return found
     found = loop_mistakes(c.tensor, seen) or find_relations(c.tensor, seen) or find_relations(c.tensor, everywhere)
-    return found or _diagnose_nonlinearity(engine, c, seen)
+    return found or linear_mistakes(c.tensor, engine, seen) or _diagnose_nonlinearity(engine, c, seen)
 
 
 def _without_smooth_rounding(

@@ -70,7 +70,7 @@ def find_relations(name: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
         if got.shape != want.shape:
             yield from _cropped(got, want, evidence)
             return
-        right = _close(got, want, evidence)
+        right = are_close(got, want, evidence)
         if right.all():  # an error of rounding's size is no pattern
             return
         yield from _moved_elements(got, want, evidence)
@@ -95,7 +95,7 @@ def whole_to_each_of_equals(got: np.ndarray, beside: np.ndarray) -> tuple[Diagno
     return (Diagnosis("branch", fact("whole_to_each_of_equals"), "confirmed"),)
 
 
-def _close(one: np.ndarray, other: np.ndarray, evidence: Evidence) -> np.ndarray:
+def are_close(one: np.ndarray, other: np.ndarray, evidence: Evidence) -> np.ndarray:
     """Return which elements are equal up to rounding."""
     coarse = 1e-7 if evidence.want.dtype == np.float64 else 5e-2 if evidence.want.dtype.itemsize == 2 else 1e-4
     size = float(np.max(np.abs(other), initial=0.0))
@@ -110,7 +110,7 @@ def _moved_elements(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> It
         if 1 < want.shape[axis] <= _LONGEST and _are_slices_exchanged(got, want, axis, evidence):
             yield Relation("reshaped", ("slices", axis), fact("slices_elsewhere", dim=axis))
     yield from _shifted(got, want, evidence)
-    if _close(np.sort(got.ravel()), np.sort(want.ravel()), evidence).all():
+    if are_close(np.sort(got.ravel()), np.sort(want.ravel()), evidence).all():
         yield Relation("reshaped", ("places",), fact("numbers_elsewhere"))
 
 
@@ -119,7 +119,7 @@ def _are_slices_exchanged(got: np.ndarray, want: np.ndarray, axis: int, evidence
     mine, right = np.moveaxis(got, axis, 0), np.moveaxis(want, axis, 0)
     left = list(range(len(right)))
     for one in mine:
-        place = next((i for i in left if _close(one, right[i], evidence).all()), None)
+        place = next((i for i in left if are_close(one, right[i], evidence).all()), None)
         if place is None:
             return False
         left.remove(place)
@@ -137,7 +137,7 @@ def _shifted(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> Iterator[
             size = want.shape[axis]
             mine[axis], right[axis] = slice(max(0, -by), size - max(0, by)), slice(max(0, by), size - max(0, -by))
         one, other = got[tuple(mine)], want[tuple(right)]
-        if np.unique(other).size >= _FEWEST and 4 * other.size > want.size and _close(one, other, evidence).all():
+        if np.unique(other).size >= _FEWEST and 4 * other.size > want.size and are_close(one, other, evidence).all():
             yield Relation("off_by_one", ("shifted", shifts), fact("moved_along", by=shifts))
 
 
@@ -147,7 +147,7 @@ def _cropped(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> Iterator[
     more = [a - b for a, b in zip(got.shape, want.shape, strict=True)]
     for where, starts in (("middle", [m // 2 for m in more]), ("start", [0] * len(more)), ("end", more)):
         part = got[tuple(slice(s, s + size) for s, size in zip(starts, want.shape, strict=True))]
-        if _close(part, want, evidence).all():
+        if are_close(part, want, evidence).all():
             yield Relation("reshaped", ("cropped", where), fact("cut_out_of", where=where))
 
 
