@@ -1,4 +1,4 @@
-"""Check a `Function`'s own `jvp` and `vmap` rules, and forward mode of JAX.
+"""Check a `Function`'s `jvp` and `vmap` rules, and JAX's forward mode.
 
 `jvp` is compared with its gradients, which are known to be right by then, and `vmap` with one call after another.
 """
