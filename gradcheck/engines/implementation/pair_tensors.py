@@ -23,14 +23,14 @@ from gradcheck.engines.torch import tensor_of
 class PairCalls:
     """Calls of a pair, with tensors in place of arrays if it takes those.
 
-    Code that mentions neither torch nor NumPy is called with arrays first, and code that mentions both with tensors.
+    Code that mentions torch is called with tensors first, and code that mentions neither torch nor NumPy with arrays.
     One that raises then, and not with the others, takes those. Methods of an object that keeps tensors take tensors."""
 
     def __init__(self, forward: Callable[..., Any], backward: Callable[..., Any], keeps_tensors: bool = False) -> None:
         pair = (forward, backward)
         is_numpys = any(mentions(one, "numpy") for one in pair)
         self._tensors_first = keeps_tensors or any(mentions(one, "torch") for one in pair)
-        is_known = keeps_tensors or self._tensors_first != is_numpys
+        is_known = keeps_tensors or (is_numpys and not self._tensors_first)
         self.takes_tensors = self._tensors_first if is_known else None
 
     def call(self, function: Callable[..., Any], arguments: list[Any]) -> Any:
