@@ -31,18 +31,23 @@ _OLD_NAMES: dict[str, Any] = {
     "NINF": -np.inf,
     "NaN": np.nan,
     "alltrue": np.all,
+    "asfarray": lambda a, dtype=np.float64: np.asarray(a, dtype),
     "bool8": np.bool_,
     "complex": complex,
     "complex_": np.complex128,
     "cumproduct": np.cumprod,
     "float": float,
     "float_": np.float64,
+    "in1d": lambda a, b: np.isin(a, b).ravel(),
     "int": int,
+    "msort": lambda a: np.sort(a, axis=0),
     "object": object,
     "product": np.prod,
     "round_": np.round,
+    "row_stack": np.vstack,
     "sometrue": np.any,
     "string_": np.bytes_,
+    "trapz": np.trapezoid,
     "unicode_": np.str_,
 }
 #: Makes Numba compile nothing: its functions run as Python, and no case waits for a compiler.
@@ -54,7 +59,7 @@ _IRRELEVANT_MODULES = frozenset(
         *("IPython", "ipywidgets", "streamlit", "gradio", "tqdm", "colorama", "termcolor", "wandb", "prettytable"),
         *("pandas", "sklearn", "torchvision", "datasets", "requests", "tensorboardX", "dill", "loguru", "manim"),
         *("h5py", "gym", "gymnasium", "pygame", "nltk", "psutil", "hypothesis", "torchviz", "torchsummary", "fire"),
-        *("safetensors", "pyopencl", "pycuda", "cupyx", "triton"),
+        *("safetensors", "pyopencl", "pycuda", "cupyx", "triton", "pydantic"),
     )
 )
 _added_names: list[str] = []
@@ -74,7 +79,10 @@ def add_missing(error: BaseException) -> bool:
 
 def _restore(names: list[str]) -> None:
     for name in names:
-        setattr(np, name, _OLD_NAMES[name])
+        found = _OLD_NAMES[name]
+        if isinstance(found, types.FunctionType) and found.__module__ == __name__:
+            found.__module__, found.__name__ = "numpy", name  # code may look it up by these
+        setattr(np, name, found)
     _added_names.extend(names)
 
 
@@ -263,8 +271,14 @@ class _Numba(_StubModule):
         return known[name] if name in known else super().__getattr__(name)
 
 
-#: Stand-ins for modules that compute.
-_REPLACEMENTS: dict[str, type[_StubModule]] = {"cupy": _Cupy, "numba": _Numba}
+class _Pydantic(_StubModule):
+    """Pydantic without checks."""
+
+    BaseModel = types.SimpleNamespace
+
+
+#: Stand-ins for modules that compute, or hold what is computed.
+_REPLACEMENTS: dict[str, type[_StubModule]] = {"cupy": _Cupy, "numba": _Numba, "pydantic": _Pydantic}
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

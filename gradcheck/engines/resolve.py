@@ -12,7 +12,8 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import metadata, util
 from pathlib import Path
@@ -21,10 +22,11 @@ from typing import TYPE_CHECKING, Any
 
 from gradcheck.engines import import_stubs
 from gradcheck.engines.base import Engine
+from gradcheck.engines.import_roots import module_of_program_file
 from gradcheck.engines.library_imports import importing_elsewhere
 from gradcheck.engines.registry import ENGINES, LIBRARY_CLASSES
 from gradcheck.engines.tensor_class.user_code_guard import Output
-from gradcheck.engines.user_modules import import_folder, is_installed_file, module_of_file, module_of_name
+from gradcheck.engines.user_modules import import_folder, is_installed_file, module_of_name
 from gradcheck.errors import GradcheckError, UsageError, exception_text
 from gradcheck.forks import end_fork
 from gradcheck.language.suggest import did_you_mean
@@ -66,7 +68,7 @@ def _resolve(name: str) -> Engine:
     if ":" in name:
         return engine_from_spec(name, installed=isinstance(name, InstalledSpec))
     if name.endswith(".py"):
-        there = _name_hint("", _import_user_code(name, lambda: module_of_file(name)))
+        there = _name_hint("", _import_user_code(name, lambda: module_of_program_file(name)))
         raise UsageError(f"{name} is a file, no engine", hint=f"write {name}:CLASS{there and f'; {there}'}")
     if name in LIBRARY_CLASSES:
         if util.find_spec(name) is None:
@@ -128,7 +130,7 @@ def _find_object(spec: str, folder: Path | None) -> tuple[Any, ModuleType]:
     os.environ.setdefault(*NUMBA_FORK_SAFE)
     os.environ.setdefault(*import_stubs.NUMBA_DISABLED)
     module = _import_user_code(
-        spec, lambda: module_of_file(where) if _is_file(where) else module_of_name(where, folder)
+        spec, lambda: module_of_program_file(where) if _is_file(where) else module_of_name(where, folder)
     )
     found: Any = module
     for part in attribute.split("."):
@@ -200,7 +202,7 @@ def _import_user_code(spec: str, load: Callable[[], Any]) -> Any:
     output = Output()
     _forbid_planted_libraries()
     try:
-        with output.capturing():
+        with output.capturing(), _without_arguments():
             return import_stubs.import_with_stubs(load)
     except GradcheckError:
         raise
@@ -216,6 +218,16 @@ def _import_user_code(spec: str, load: Callable[[], Any]) -> Any:
         raise UsageError(message, hint=_old_numpy_hint(error) or quoted) from error
     finally:
         end_fork()
+
+
+@contextmanager
+def _without_arguments() -> Iterator[None]:
+    """Hide gradcheck's own command line, which an imported file may parse."""
+    given, sys.argv = sys.argv, sys.argv[:1]
+    try:
+        yield
+    finally:
+        sys.argv = given
 
 
 def _forbid_planted_libraries() -> None:

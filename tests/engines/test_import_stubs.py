@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -162,3 +163,21 @@ def test_so_does_a_package_that_has_failed_itself() -> None:
     write(Path("failing") / "folder" / "inner.py", "")
     write(Path("failing") / "third.py", TENSOR)
     assert resolve_engine("failing/third.py:Tensor").name == "third.Tensor"
+
+
+def test_a_record_of_pydantics_has_what_it_is_made_with() -> None:
+    if importlib.util.find_spec("pydantic") is not None:
+        pytest.skip("it is installed")
+    text = "from pydantic import BaseModel\nclass Entry(BaseModel):\n    rule: object\nENTRY = Entry(rule=(1, 2))\n"
+    write(Path("recorded.py"), text + TENSOR)
+    kept = sys.modules[resolve_engine("recorded.py:Tensor").api.constructor.__module__].ENTRY
+    assert kept.rule == (1, 2)
+    assert kinds() == ["stood_in_for"]
+
+
+def test_a_restored_function_is_named_like_numpys() -> None:
+    """Code that puts functions of its own in NumPy's place looks them up by these names."""
+    write(Path("sorted_ones.py"), "import numpy as np\nNAMES = np.msort.__module__, np.msort.__name__\n" + TENSOR)
+    found = resolve_engine("sorted_ones.py:Tensor")
+    assert sys.modules[found.api.constructor.__module__].NAMES == ("numpy", "msort")
+    assert np.msort(np.array([[3, 1], [2, 4]])).tolist() == [[2, 1], [3, 4]]  # type: ignore[attr-defined]

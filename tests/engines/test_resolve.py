@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes.util
 import os
+import sys
 from importlib import metadata
 from pathlib import Path
 from textwrap import dedent
@@ -183,7 +184,7 @@ def test_a_librarys_tensor_class_is_known_by_the_librarys_name() -> None:
 
 
 def test_what_is_written_for_an_older_numpy_says_what_to_do(folder: Path) -> None:
-    write(folder / "mine.py", "import numpy as np\nNUMBER = np.asfarray\n" + TENSOR)
+    write(folder / "mine.py", "import numpy as np\nNUMBER = np.find_common_type\n" + TENSOR)
     with pytest.raises(UsageError) as raised:
         resolve_engine("mine.py:Tensor")
     assert str(raised.value.hint).startswith("it is written for an older NumPy than ")
@@ -276,3 +277,11 @@ def test_no_linker_that_reads_the_folder_finds_a_library(monkeypatch: pytest.Mon
     resolve_engine("gradcheck.engines.core:Core")
     assert ctypes.util.find_library("no_such_library") is None
     assert asked == []
+
+
+def test_a_file_that_reads_a_command_line_gets_an_empty_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["gradcheck", "run", "cases", "--engine", "mine.py:Tensor"])
+    settings = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--backend')\nGIVEN = p.parse_args()\n"
+    write(folder / "parsing.py", settings + TENSOR)
+    assert resolve_engine("parsing.py:Tensor").name == "parsing.Tensor"
+    assert sys.argv[1] == "run"

@@ -61,7 +61,7 @@ add_phrases(
             "it is written for an older NumPy, so gradcheck restores removed names such as np." + found["names"][0]
         ),
         "stood_in_for": lambda found: (
-            f"{', '.join(found['modules'])}: not installed, so nothing is drawn, shown or read with it"
+            f"{', '.join(found['modules'])}: not installed, so nothing is drawn, shown, read or checked with it"
         ),
         "numpy_stood_in_for": "{module} is not installed: NumPy stands in for it",
         "not_compiled": "Numba's functions run without compilation; {variable}=0 compiles them",

@@ -1,0 +1,59 @@
+"""From which folder a program imports a file, where its packages do not say it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradcheck.engines.import_roots import module_of_program_file
+from gradcheck.engines.resolve import resolve_engine
+from gradcheck.errors import UsageError
+from tests.engines.test_resolve import TENSOR, write
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    clone = tmp_path / "my-clone"
+    clone.mkdir()
+    monkeypatch.chdir(clone)
+    return clone
+
+
+def test_a_package_inside_a_clone_precedes_an_installed_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder.parent / "installed" / "shelved" / "__init__.py", "")
+    monkeypatch.syspath_prepend(folder.parent / "installed")
+    write(folder / "__init__.py", "from shelved import cellar\n")
+    write(folder / "shelved" / "__init__.py", "from .cellar import Tensor\n")
+    write(folder / "shelved" / "cellar.py", TENSOR)
+    assert resolve_engine("shelved/cellar.py:Tensor").name == "cellar.Tensor"
+
+
+def test_a_file_may_import_what_stands_beside_its_folder(folder: Path) -> None:
+    write(folder / "src" / "switches.py", "ON = 1\n")
+    write(folder / "src" / "rev" / "nodes.py", f"from switches import ON\n{TENSOR}")
+    assert module_of_program_file("src/rev/nodes.py").ON == 1
+
+
+def test_what_stands_nowhere_is_missed_by_its_name(folder: Path) -> None:
+    write(folder / "lone" / "nodes.py", "import nowhere_at_all\n")
+    with pytest.raises(ModuleNotFoundError, match="nowhere_at_all"):
+        module_of_program_file("lone/nodes.py")
+    write(folder / "kit" / "__init__.py", "from kit.lost import thing\n")
+    write(folder / "kit" / "nodes.py", TENSOR)
+    with pytest.raises(UsageError, match=r"No module named 'kit\.lost'"):
+        resolve_engine("kit/nodes.py:Tensor")
+
+
+def test_a_folder_cannot_replace_a_library(folder: Path) -> None:
+    write(folder / "numpy" / "thing.py", "")
+    write(folder / "deep" / "nodes.py", "import numpy.thing\n")
+    with pytest.raises(ModuleNotFoundError, match=r"numpy\.thing"):
+        module_of_program_file("deep/nodes.py")
+
+
+def test_a_relative_import_without_its_package_is_told_as_it_is(folder: Path) -> None:
+    write(folder / "odd" / "__init__.py", "from twin import Tensor\n")
+    write(folder / "odd" / "twin.py", "from ..... import nothing\n")
+    with pytest.raises(ImportError, match="relative import"):
+        module_of_program_file("odd/twin.py")
