@@ -6,7 +6,6 @@ import inspect
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import product
 from types import ModuleType
 from typing import Any
 
@@ -14,14 +13,14 @@ import numpy as np
 
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import Api
+from gradcheck.engines.tensor_class.makers import SAMPLE as _SAMPLE
+from gradcheck.engines.tensor_class.makers import data_makers, maker_of, of_wrapped
 from gradcheck.engines.tensor_class.members import candidates, vars_of
 from gradcheck.engines.tensor_class.pass_lookup import words_of
 from gradcheck.engines.tensor_class.storages import is_storage
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line, signature_parameters
 from gradcheck.errors import Unsupported, UsageError
 
-#: The data of trial tensors.
-_SAMPLE = np.array([[0.5, 0.25, 2.0], [1.0, 3.0, 0.75]])
 #: A class with one of these holds tensors, not single numbers.
 _ARRAY_LIKE = ("sum", "__matmul__", "dot", "mm", "matmul", "mean", "reshape", "__getitem__", "T", "transpose")
 _PRODUCTS = ("__matmul__", "dot", "mm", "matmul")
@@ -39,11 +38,14 @@ def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None
     except UsageError as error:
         problem = error
     if problem is not None or not _holds_sample(api, made):  # its first argument may be a shape
-        maker = _maker_of(constructor, module)
+        maker = maker_of(constructor, module)
         if maker is not None:
             return api_of(maker, name, module)
         if problem is None:  # it may be a name, before the data
             made = _named_sample(api) or made
+    for inner in data_makers(constructor) if problem is not None else ():
+        with suppress(UsageError):
+            return api_of(of_wrapped(constructor, inner), name, module)
     if problem is not None:
         raise problem
     api.tensor_type = type(made)
@@ -71,21 +73,6 @@ def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None
         hint = "name a Tensor class, or an object with evaluate() and pull_back()"
         raise UsageError(f"{name} has no backward(), and nothing runs one for it, so it is no engine", hint=hint)
     return api
-
-
-def _maker_of(constructor: Callable[..., Any], module: ModuleType | None) -> Callable[..., Any] | None:
-    """Return a function that makes tensors of a class from numbers, if any."""
-    if not isinstance(constructor, type):
-        return None
-    homes = [sys.modules.get(name) for name in (constructor.__module__, constructor.__module__.partition(".")[0])]
-    for home, name in product((homes[0], module, constructor, homes[1]), dialects.MAKERS):
-        function: Callable[..., Any] | None = getattr(home, name, None)
-        try:
-            if function not in (None, constructor) and isinstance(function(_SAMPLE.tolist()), constructor):
-                return function
-        except USER_EXCEPTIONS:  # it takes others
-            continue
-    return None
 
 
 def _leaf_type_of(constructor: Callable[..., Any]) -> type | None:
