@@ -160,6 +160,7 @@ def _learn_with_lists(engine: BackwardEngine, found: Capabilities) -> Capabiliti
 
 
 def _learn(engine: BackwardEngine) -> Capabilities:
+    engine.use_dtype(UNKNOWN.dtype)  # not that of another attempt
     found = list(_score_hypotheses(engine))
     best, flag, can = max(found, key=lambda entry: entry[0].rank(engine.api, entry[2].seed))
     if not best.right:
@@ -180,7 +181,9 @@ def _learn(engine: BackwardEngine) -> Capabilities:
 
 
 def _score_hypotheses(engine: BackwardEngine) -> Iterator[tuple[_Score, tuple[str, bool], Capabilities]]:
-    """Yield each hypothesis with its score, up to the first perfect one."""
+    """Yield each hypothesis with its score, up to the first perfect one.
+
+    One right op alone shows little: the others may reject the shape of these operands."""
     for flag in engine.api.grad_flags:
         engine.use_flag(flag)
         try:
@@ -193,7 +196,7 @@ def _score_hypotheses(engine: BackwardEngine) -> Iterator[tuple[_Score, tuple[st
                 engine.forget_forms()  # learned with single numbers of another shape
             score = _score(engine, can)
             yield score, flag, can
-            if score.right and score.right == score.ran and score.matches_seed(can.seed):
+            if score.right > 1 and score.right == score.ran and score.matches_seed(can.seed):
                 return
 
 

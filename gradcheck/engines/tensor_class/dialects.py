@@ -70,6 +70,8 @@ GRADIENTS = (
 GRADIENT_METHODS = ("get_grad", "get_gradient")
 #: Words in the names of others that may hold it: `grad_value`, `grad_tensor()`.
 GRADIENT_WORDS = ("grad", "gradient", "adjoint", "derivative", "cotangent")
+#: Parts of the names of methods that may return it: `revder()`, `xgrad()`.
+GRADIENT_PARTS = ("grad", "der", "adj")
 #: Attributes by which a pass names tensors in a returned dictionary of gradients.
 KEYS = ("name", "label", "id", "_id", "uid", "unique_id", "node_id", "key")
 

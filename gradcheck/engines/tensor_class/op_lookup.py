@@ -17,7 +17,12 @@ from gradcheck.engines.tensor_class.call_forms import REDUCTIONS, CallForm, Miss
 from gradcheck.engines.tensor_class.dialects import AMBIGUOUS
 from gradcheck.engines.tensor_class.foreign_engine import ForeignEngine
 from gradcheck.engines.tensor_class.op_objects import classes_in, object_forms
-from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line, note_interruption
+from gradcheck.engines.tensor_class.user_code_guard import (
+    USER_EXCEPTIONS,
+    error_line,
+    note_interruption,
+    signature_parameters,
+)
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor, compute, plain, tensors_in
 from gradcheck.errors import GradcheckError, Unsupported, exception_text
 
@@ -144,12 +149,21 @@ class OpLookup:
             trial.fits = trial.right = True
         elif array.shape == expected.shape:
             trial.right = _close(array, expected, op.name in AMBIGUOUS)
-            trial.other_meaning = "" if trial.right else _matrix_product(op, values, array)
+            trial.other_meaning = (
+                "" if trial.right else _matrix_product(op, values, array) or self._base(op, form, given)
+            )
             is_other = form.kind == "object" or (form.kind == "operator" and form.name != op.name)
             trial.fits = trial.right if is_other else not form.passes_none(given, shape)
         else:
             trial.other_meaning = _other_meaning(op, values, array)
         return trial
+
+    def _base(self, op: Op, form: CallForm, given: Sequence[Any]) -> str:
+        """Return the meaning of a logarithm with a parameter for its base, or ""."""
+        home = self._engine.library.home(form.name) if form.kind == "function" else type(given[0])
+        function = getattr(home, form.name, None) if op.name == "log" else None
+        parameters = signature_parameters(function) if callable(function) else None
+        return "a logarithm to a base of its own" if any(p.name == "base" for p in parameters or []) else ""
 
     def _given(self, op: Op, form: CallForm, values: Sequence[Any]) -> list[Any]:
         given = [self._engine.native(op, value, True) for value in values]

@@ -56,6 +56,9 @@ def passes_of(kind: type, made: Any, gradient_name: str, homes: Sequence[ModuleT
         if runner.leaf_mode == "each":
             yield PassRunner(_with_swapped_arguments(runner.function), "each")
     yield from (PassRunner(_of_leaf(method), "each") for method in methods if _arity(method) == (2, 2))
+    for name in _unknown_gradient_methods(kind):
+        for attribute in _empty_attributes(made):
+            yield PassRunner(_gradient_asked(attribute, name, getattr(made, attribute)), "each")
 
 
 def _passes_with_mode(leaf_mode: LeafMode, functions: Sequence[Callable[..., Any]]) -> Iterator[PassRunner]:
@@ -84,6 +87,29 @@ def _of_leaf(method: Callable[..., Any]) -> Callable[..., Any]:
         return gradient
 
     return run
+
+
+def _gradient_asked(attribute: str, name: str, initial: float | None) -> Callable[..., Any]:
+    """Return a pass that sets the root's gradient and asks leaves for theirs.
+
+    A leaf keeps its answer, so a second pass over the same graph is none."""
+
+    def run(root: Any, leaf: Any, gradient: Any = 1.0) -> Any:
+        known = getattr(leaf, attribute)
+        if leaf is not root and (type(known) is not type(initial) or known != initial):
+            raise Unsupported("a leaf keeps the gradient of its first pass", lacks="gradients that add up")
+        setattr(root, attribute, gradient)
+        return getattr(leaf, name)()
+
+    return run
+
+
+def _unknown_gradient_methods(kind: type) -> list[str]:
+    """Return methods without arguments that are named a bit like gradients."""
+    names = dict.fromkeys(name for above in kind.__mro__[:-1] for name in vars(above) if not name.startswith("__"))
+    named = [name for name in names if any(part in name.lower() for part in dialects.GRADIENT_PARTS)]
+    own = [name for name in named if set(words_of(name)).isdisjoint(dialects.NO_PASS_WORDS)]
+    return [name for name in own if callable(getattr(kind, name)) and _arity(getattr(kind, name)) == (1, 1)]
 
 
 def _arity(function: Callable[..., Any]) -> tuple[int, int]:

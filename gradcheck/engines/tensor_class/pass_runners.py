@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -124,10 +125,11 @@ class ForeignTape:
             self.now.__enter__()
 
     def end(self) -> None:
-        """End the tape."""
+        """End the tape, also if it raises."""
         now, self.now = self.now, None
         if hasattr(now, "__exit__"):
-            now.__exit__(None, None, None)
+            with suppress(*USER_EXCEPTIONS):
+                now.__exit__(None, None, None)
 
     def passes(self, name: str) -> Iterable[PassRunner]:
         """Yield runners by a method, for each place that may keep gradients."""

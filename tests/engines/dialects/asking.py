@@ -214,3 +214,37 @@ def calcGradients(root: Calculated) -> None:  # noqa: N802 - as people call it
     found = root.parts(None)
     for one in _sorted(root):
         one.grad = one.grad + found[id(one)]
+
+
+class TwoModes:
+    """A number with a derivative of its own, and another that a leaf's method finds and keeps."""
+
+    def __init__(self, value: float, der: float = 1.0) -> None:
+        self.value, self.der, self.made, self.rder = value, der, [], None  # type: ignore[var-annotated]
+
+    def revder(self) -> Any:
+        if self.rder is None:
+            self.rder = sum(local * one.revder() for local, one in self.made)
+        return self.rder
+
+    def __add__(self, other: Any) -> Any:
+        return self._into(TwoModes(self.value + other.value, self.der + other.der), (self, 1.0), (other, 1.0))
+
+    def __mul__(self, other: Any) -> Any:
+        other = other if isinstance(other, TwoModes) else TwoModes(other, 0.0)
+        made = TwoModes(self.value * other.value, self.der * other.value + self.value * other.der)
+        return self._into(made, (self, other.value), (other, self.value))
+
+    def _into(self, made: Any, *parts: Any) -> Any:
+        for one, local in parts:
+            one.made.append((local, made))
+        return made
+
+
+class TwoModesWrong(TwoModes):
+    """The same, which sends half of a gradient on."""
+
+    def revder(self) -> Any:
+        if self.rder is None:
+            self.rder = sum(local * one.revder() for local, one in self.made[:1])
+        return self.rder

@@ -46,6 +46,7 @@ UNDERSTOOD: dict[Any, tuple[str, ...]] = {
     asking.Listed: ("products", "bare", "reuse", "twice"),
     asking.OneByOne: ("reuse",),
     asking.Calculated: ("products", "bare"),
+    asking.TwoModes: ("numbers", "reuse"),
     taping.Watched: ("products", "reuse"),
     training.Tensor: ("numbers", "products", "reuse"),
     answering.Array: ("numbers", "bare", "reuse"),
@@ -201,3 +202,8 @@ def test_what_a_total_leaves_in_its_root_is_none_of_the_classs_faults(graph: str
     text = f"inputs: {{a: [1, 2], b: [3, -1]}}\ngraph: {{{graph}}}\n{steps}"
     (found,) = run([case_of(text)], engines=[adapt(beginning.AtTotals, "mine")], trials=1).cases
     assert found.status == status, [c for c in found.comparisons if c.status != "passed"]
+
+
+def test_a_leaf_that_keeps_its_answer_has_no_second_pass() -> None:
+    assert judged(asking.TwoModes, "again").status == "unsupported"
+    assert judged(asking.TwoModesWrong, "numbers").status == "failed"

@@ -214,3 +214,48 @@ class Several(sound.Tensor):
 def test_a_class_without_single_numbers_lacks_them() -> None:
     assert judged(Several, "bare").status == "passed"
     assert judged(Several, "numbers").status == "unsupported"
+
+
+class Picky:
+    """A tensor that takes no single number, has a flag without meaning, and a pass from a 1."""
+
+    def __init__(self, data: Any, requires_grad: bool = False) -> None:
+        if not isinstance(data, (list, np.ndarray)):
+            raise ValueError(f"unsupported: {type(data)}")
+        self.data, self.parts, self.grad = np.array(data), (), 0.0  # type: ignore[var-annotated]
+
+    def _made(self, data: Any, *parts: Any) -> Any:
+        made = Picky(data)
+        made.parts = parts
+        return made
+
+    def __add__(self, other: Any) -> Any:
+        return self._made(self.data + other.data, (self, 1.0), (other, 1.0))
+
+    def __mul__(self, other: Any) -> Any:
+        return self._made(self.data * other.data, (self, other.data), (other, self.data))
+
+    def sum(self) -> Any:
+        return self._made(np.array(self.data.sum()), (self, np.ones_like(self.data)))
+
+    def backward(self) -> None:
+        self._pass_on(np.ones_like(self.data))
+
+    def _pass_on(self, gradient: Any) -> None:
+        self.grad = self.grad + gradient
+        for one, factor in self.parts:
+            one._pass_on(gradient * factor)
+
+
+def test_one_right_op_alone_ends_no_search() -> None:
+    """With no dimension all other ops raise, so that the constant's gradient would not be seen."""
+    found = learned(Picky)
+    assert not found.not_understood
+    assert not found.constants_lack_gradients
+
+
+def test_the_dtype_of_another_attempt_is_forgotten() -> None:
+    engine = adapt(sound.Tensor, "mine")
+    engine.use_dtype("float32")
+    assert engine.capabilities.dtype == "float64"
+    assert not engine.capabilities.not_understood

@@ -311,3 +311,18 @@ def test_a_product_that_is_no_product_of_unlike_shapes_is_a_lack(other: Any) -> 
     assert form_of(engine, "mul", a, a) == "operator mul"
     assert re.search("NumPy's dot|not aligned", reason(engine, "mul", a, np.array(other)))
     assert form_of(engine, "mul", a, a) == "operator mul"
+
+
+def test_a_logarithm_to_a_base_of_its_own_is_another_op() -> None:
+    class Tens(sound.Tensor):
+        def log(self, base: float = 10.0) -> Any:
+            return type(self)(np.log(self.data) / np.log(base))
+
+    with pytest.raises(NoForm, match="to a base of its own"):
+        form_of(adapt(Tens, "mine"), "log", X)
+
+    class Off(sound.Tensor):
+        def log(self) -> Any:
+            return type(self)(np.log(self.data) / np.log(10.0))
+
+    assert form_of(adapt(Off, "mine"), "log", X)

@@ -81,3 +81,16 @@ def test_a_tape_is_new_for_every_graph_and_closed_at_last() -> None:
     assert list(by_leaf.run(None, [A], (), {})) == [(A, 7.0)]
     by_leaf.end()
     assert Reel.open == []
+
+
+def test_a_tape_that_raises_when_it_ends_has_ended() -> None:
+    class Failing:
+        def __enter__(self) -> None: ...
+
+        def __exit__(self, *error: Any) -> None:
+            raise NameError("somewhere")
+
+    tape = ForeignTape(Failing)
+    tape.begin()
+    tape.end()
+    assert tape.now is None
