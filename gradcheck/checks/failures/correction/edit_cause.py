@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -41,7 +42,7 @@ def edit_cause(wrong: Expr, right: Expr, scopes: Sequence[Scope]) -> Diagnosis |
 
 def says_less_than_an_edit(one: Diagnosis) -> bool:
     """Return whether a cause is none, a guess, or one of several."""
-    if one.message.kind == "path_sign" or one.kind in ("unknown", "mixed_up"):
+    if one.message.kind == "path_sign" or one.kind in ("unknown", "mixed_up", "saved_value"):
         return True
     return one.confidence == "possible" and one.kind != "path_dropped"
 
@@ -63,9 +64,12 @@ class _Comparison:
 
     def of(self, wrong: Expr, right: Expr) -> Diagnosis | None:
         """Return the one difference as a cause, which may occur several times."""
-        pairs = [pair for pair in differing_parts(wrong, right) if pair[0] is not wrong]
-        if len(pairs) == 1 and all(isinstance(part, (Name, Gradient)) for part in pairs[0]):
-            return self._exchanged(*pairs[0])
+        if self._same(Call("mul", (Literal(-1), wrong)), right):
+            return _cause("sign", fact("wrong_sign"))
+        differing = list(differing_parts(wrong, right))
+        if len(differing) == 1 and all(isinstance(part, (Name, Gradient)) for part in differing[0]):
+            return self._exchanged(*differing[0]) if wrong != right else None
+        pairs = [pair for pair in differing if pair[0] is not wrong]
         found = self._followed(wrong, right) or self._as_factor(wrong, right)
         if found is not None or not 0 < len(pairs) <= _MOST_OCCURRENCES:
             return found
@@ -143,6 +147,8 @@ class _Comparison:
             case 1, 1 if got[0][0] == want[0][0]:
                 inner = got[0][1], want[0][1]
                 return inner if len(of_wrong) > 1 or (inner[0] != wrong and inner[1] != right) else None
+            case a, b if a and b and (a < len(of_wrong) or b < len(of_right)):
+                return _joined(got, "add", "sub"), _joined(want, "add", "sub")
         return None
 
     def _in_product(self, wrong: Expr, right: Expr) -> Diagnosis | tuple[Expr, Expr] | None:
@@ -153,18 +159,16 @@ class _Comparison:
                 return _to_power(*got[0]), Call("neg", (_to_power(*want[0]),))
             case _ if sign != other:
                 return None
-            case 0, 1:
-                factor = to_text(want[0][1])
-                what = fact("no_factor", factor=factor) if want[0][0] > 0 else fact("no_divisor", factor=factor)
-                return _cause("factor_of_tensor", what)
-            case 1, 0:
-                factor = to_text(got[0][1])
-                what = fact("extra_factor", factor=factor) if got[0][0] > 0 else fact("extra_divisor", factor=factor)
-                return _cause("factor_of_tensor", what)
+            case 0, count if count:
+                return _of_factors("no", want)
+            case count, 0 if count:
+                return _of_factors("extra", got)
             case 1, 1 if got[0][0] != want[0][0]:
                 return self._exchanged(_to_power(*got[0]), _to_power(*want[0]))
             case 1, 1 if got[0][1] is not wrong:
                 return got[0][1], want[0][1]
+            case a, b if a and b and (a < len(of_wrong) or b < len(of_right)):
+                return self._exchanged(_product_of(got), _product_of(want))
         return None
 
     def _in_call(self, wrong: Expr, right: Expr) -> Diagnosis | tuple[Expr, Expr] | None:
@@ -172,9 +176,11 @@ class _Comparison:
             for place in (0, 1) if isinstance(whole, Call) and whole.op == "matmul" else ():
                 if self._same(whole.children[place], less):
                     return _cause("factor_of_tensor", fact(kind, factor=to_text(whole.children[1 - place])))
-        if not isinstance(wrong, Call) or not isinstance(right, Call) or wrong.op == "getitem":
+        if not isinstance(wrong, Call) or not isinstance(right, Call):
             return None
         got, want = _arguments(wrong), _arguments(right)
+        if wrong.op == "getitem" and got.get("index") != want.get("index"):
+            return None
         if wrong.op != right.op:
             if len(got) != len(want) or not all(map(self._same, got.values(), want.values())):
                 return None
@@ -235,6 +241,25 @@ def _terms(expr: Expr) -> list[_Part]:
 def _signed(part: _Part) -> str:
     sign, term = part
     return ("-" if sign < 0 else "") + to_text(term)
+
+
+def _joined(parts: Sequence[_Part], op: str, inverse: str) -> Expr:
+    """Return the sum of terms, or the product of factors, positive ones first."""
+    first, *others = sorted(parts, key=lambda part: -part[0])
+    start = first[1] if first[0] > 0 else Call("neg", (first[1],)) if op == "add" else _to_power(*first)
+    return reduce(lambda made, part: Call(op if part[0] > 0 else inverse, (made, part[1])), others, start)
+
+
+def _product_of(factors: Sequence[_Part]) -> Expr:
+    return _joined(factors, "mul", "div")
+
+
+def _of_factors(what: str, factors: Sequence[_Part]) -> Diagnosis | None:
+    """Return that factors are missing (`no`) or too much (`extra`), if short."""
+    is_divisor = all(power < 0 for power, _ in factors)
+    text = to_text(_product_of([(1, factor) for _, factor in factors] if is_divisor else factors))
+    kind = f"{what}_{'divisor' if is_divisor else 'factor'}"
+    return None if len(text) > _MOST_SHOWN and len(factors) > 1 else _cause("factor_of_tensor", fact(kind, factor=text))
 
 
 def _to_power(power: int, factor: Expr) -> Expr:

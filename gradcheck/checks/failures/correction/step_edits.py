@@ -14,6 +14,7 @@ import numpy as np
 from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas
+from gradcheck.checks.failures.correction.edit_cause import edit_cause
 from gradcheck.checks.failures.correction.edit_position import operands_of
 from gradcheck.checks.failures.correction.edits import all_single_edits
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
@@ -126,4 +127,6 @@ def _report_step(context: Context, found: _FixedStep, using: Sequence[_Formula],
     compared = claims.compare(got, want, replace(subject, reference=MEANT))
     suggested = did_you_mean(step.text, found.text, found.certainty)
     formulas = [(name, claim.text) for name, claim in using]
-    blame_step(context, found.name, replace(compared, diagnoses=(suggested,)), formulas)
+    cause = edit_cause(step.expr, parse(found.text), [scope_with_steps(context.case, context.case.let, claims)])
+    diagnoses = (suggested,) if cause is None else (suggested, cause)
+    blame_step(context, found.name, replace(compared, diagnoses=diagnoses), formulas)

@@ -66,6 +66,15 @@ def difference(wrong: str, right: str) -> tuple[str, str] | None:
         ("x.sum(dim=1)", "x.sum(dim=1, keepdim=True)", "reshaped", "sum lacks keepdim=True"),
         ("x.sum(dim=1, keepdim=True)", "x.sum(dim=1)", "reshaped", "sum has keepdim=True, where none belongs"),
         ("p", "where(x > 2, p, 2 * p)", "branch", "a case is missing: 2 * p belongs except where x > 2"),
+        ("x", "p", "other_formula", "x stands where p belongs"),
+        ("beta - y", "y - beta", "sign", "the sign is wrong: it is -1 times what is right"),
+        ("y", "-y", "sign", "the sign is wrong: it is -1 times what is right"),
+        ("(x > 2) * grad(y)", "2 * p * grad(y)", "other_formula", "x > 2 stands where 2 * p belongs"),
+        ("grad(y) * x", "grad(y) * w * p * x", "factor_of_tensor", "the factor w * p is missing"),
+        ("grad(y) * w / beta / p", "grad(y) * w", "factor_of_tensor", "the division by beta * p is too much"),
+        ("p @ x + y - x", "p @ x + beta * (y - x)", "factor_of_tensor", "the factor beta is missing"),
+        ("grad(y)[:, :, None] * beta", "(grad(y) / p)[:, :, None] * beta", "factor_of_tensor",
+         "the division by p is missing"),
         ("w[1:] * 2 + 1", "w[:-1] * 2 + 1", "other_formula", "w[1:] stands where w[:-1] belongs"),
     ],
 )  # fmt: skip
@@ -85,7 +94,6 @@ def test_parts_of_the_same_value_are_the_same() -> None:
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
-        ("x", "p"),  # the whole
         ("x * w + p", "exp(x) * beta - p * w"),
         ("x + (p * p * p * p * p * p * p * p * p * p * p * p)", "x + exp(p + p + p + p + p + p + p + p + p + p + p)"),
         ("x", "x"),

@@ -21,5 +21,7 @@ def test_a_slip_is_told_once_with_all_that_follows_from_it(check: Check) -> None
     assert (step.tensor, step.reference) == ("dA", MEANT)
     assert step.cause is not None
     assert say(step.cause.what) == "is wrong; the formulas of W, b and X only because of it"
-    assert [d.formula for d in step.diagnoses] == ["dH * (1 - H ** 2)"]
+    suggested, cause = step.diagnoses
+    assert suggested.formula == "dH * (1 - H ** 2)"
+    assert say(cause.message) == "H stands where H ** 2 belongs"
     assert {c.tensor for c in failed(found, "formula") if c.consequence_of is not None} == {"W", "b", "X"}
