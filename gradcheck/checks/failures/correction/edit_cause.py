@@ -70,7 +70,9 @@ class _Comparison:
         if len(differing) == 1 and all(isinstance(part, (Name, Gradient)) for part in differing[0]):
             return self._exchanged(*differing[0]) if wrong != right else None
         pairs = [pair for pair in differing if pair[0] is not wrong]
-        found = self._followed(wrong, right) or self._as_factor(wrong, right)
+        is_renamed = all(isinstance(part, (Name, Gradient)) for pair in pairs for part in pair)
+        is_followed = not is_renamed or not 0 < len(pairs) <= _MOST_OCCURRENCES
+        found = (self._followed(wrong, right) or self._as_factor(wrong, right)) if is_followed else None
         if found is not None or not 0 < len(pairs) <= _MOST_OCCURRENCES:
             return found
         if len(pairs) == 2 and pairs[0] == pairs[1][::-1]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeGuard
 
@@ -17,6 +18,7 @@ from gradcheck.language.case import Case
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name
 from gradcheck.language.expr.terms import signed_terms
+from gradcheck.language.expr.traverse import free_names
 
 TRANSPOSES = ("T", "mT", "t", "transpose")
 _RESHAPING = ("reshape", "view", "unsqueeze", "squeeze", "expand")
@@ -40,8 +42,8 @@ class Operands:
 
     `tensors` and `parts` (of derived formulas and the graph) come with shapes, `sizes` are distinct, `terms` signed.
     `functions` take one tensor; `numbers` and `literals` are written in the graph or in derived formulas. `conditions`
-    say where derived formulas are 0. `is_complete` is False if anything was left out, `is_broken` True if the formula
-    has no value of the right shape.
+    say where derived formulas are 0; `before` maps a tensor of a recurrence to the one a step earlier. `is_complete` is
+    False if anything was left out, `is_broken` True if the formula has no value of the right shape.
     """
 
     tensors: tuple[tuple[int, tuple[int, ...]], ...]
@@ -55,6 +57,7 @@ class Operands:
     parts: tuple[tuple[int, tuple[int, ...]], ...] = ()
     conditions: tuple[tuple[int, bool], ...] = ()
     is_broken: bool = False
+    before: Mapping[int, int] = field(default_factory=dict)
 
     def of_shape(self, shape: tuple[int, ...], but: int) -> Iterator[int]:
         return (part for part, known in self.tensors if known == shape and part != but)
@@ -97,6 +100,7 @@ def operands_of(
         literals=tuple(literals)[:_MOST_LITERALS],
         parts=tuple(_parts(pool, (*derived, *(claim.expr for claim in case.graph.values())))),
         conditions=tuple(_conditions(pool, derived)),
+        before=_steps_before(pool, case, names),
         has_square_roots=any(is_op(node, "sqrt", "rsqrt") or _is_half_power(node) for node in written),
     )
 
@@ -120,6 +124,20 @@ def _conditions(pool: ExpressionPool, derived: Sequence[Expr]) -> Iterator[tuple
         if sum(1 for _ in condition.walk()) <= _LONGEST_CONDITION and any(are_zero) and not all(are_zero):
             found[pool.add(condition), are_zero[0]] = None
     yield from islice(found, _MOST_CONDITIONS)
+
+
+def _steps_before(pool: ExpressionPool, case: Case, names: Sequence[Name]) -> dict[int, int]:
+    """Return the tensor that each entry of a numbered family continues."""
+    found: dict[int, int] = {}
+    shapes = {one.name: np.shape(pool.value(pool.add(one))) for one in names}
+    stems = {name: name.rstrip("0123456789_") for name in shapes}
+    families = Counter(stems[entry] for entry in case.graph)
+    for entry, claim in case.graph.items():
+        used = [name for name in shapes if name in free_names(claim.expr) and shapes[name] == shapes[entry]]
+        used.sort(key=lambda name: stems[name] == stems[entry])
+        for kind in (Name, Gradient) if used and families[stems[entry]] > 1 else ():
+            found[pool.add(kind(entry))] = pool.add(kind(used[-1]))
+    return found
 
 
 def _is_function(node: Expr) -> TypeGuard[Call]:

@@ -11,28 +11,15 @@ from itertools import combinations, islice
 import numpy as np
 
 from gradcheck.autograd.op import lookup
+from gradcheck.checks.failures.correction import index_edits as index
+from gradcheck.checks.failures.correction import insertion_edits as insertion
+from gradcheck.checks.failures.correction import systematic_edits as systematic
 from gradcheck.checks.failures.correction.edit_position import TRANSPOSES, EditPosition, Operands
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool, Path, is_op, is_shape
-from gradcheck.checks.failures.correction.insertion_edits import (
-    add_missing_condition,
-    add_missing_factor,
-    add_missing_function,
-    add_missing_path,
-    add_missing_sum,
-    add_missing_term,
-    complete_tensor,
-    symmetrise,
-)
-from gradcheck.checks.failures.correction.systematic_edits import (
-    change_reductions,
-    change_tensor_throughout,
-    exchange_tensors,
-    scale_tensor_throughout,
-)
-from gradcheck.language.expr.nodes import Attribute, Call, Gradient, Literal, Name, Sequence, Slice
+from gradcheck.language.expr.nodes import Attribute, Call, Gradient, Literal, Name, Sequence
 
 _FUNCTIONS = (("sin", "cos"), ("sinh", "cosh"), ("sqrt", "rsqrt"), ("softmax", "log_softmax"))
-_PAIRS = (*_FUNCTIONS, ("add", "sub"), ("sum", "mean"), ("amax", "amin"), ("maximum", "minimum"))
+_PAIRS = (*_FUNCTIONS, ("sum", "mean"), ("amax", "amin"), ("maximum", "minimum"))
 _COMPARISONS = {"gt": ("lt", "ge"), "lt": ("gt", "le"), "ge": ("le", "gt"), "le": ("ge", "lt")}
 #: Ops that are mistaken for one another.
 _SIMILAR_OPS: dict[str, tuple[str, ...]] = {
@@ -41,7 +28,8 @@ _SIMILAR_OPS: dict[str, tuple[str, ...]] = {
     "trace": ("sum",),
     "mul": ("div", "matmul"),
     "div": ("mul",),
-    "matmul": ("mul",),
+    "matmul": ("mul", "linalg.solve"),
+    "linalg.solve": ("matmul",),
     "log": ("log2", "log10"),
     "log2": ("log",),
     "log10": ("log",),
@@ -124,6 +112,9 @@ def change_dim(at: EditPosition) -> Iterator[int]:
     for dim in range(array.ndim):
         if stated != Literal(dim):
             yield at.pool.add(Call(node.op, node.args[:first], (("dim", Literal(dim)), *given.items())))
+    if isinstance(stated, Sequence):
+        for dims in combinations(map(Literal, range(array.ndim)), len(stated.children)):
+            yield at.pool.add(Call(node.op, node.args[:first], (("dim", Sequence(dims)), *given.items())))
     if stated is not None and not entry.parameters[first].required:
         rest = tuple((name, value) for name, value in given.items() if name not in ("keepdim", "keepdims"))
         yield at.pool.add(Call(node.op, node.args[:first], rest))
@@ -147,8 +138,11 @@ def toggle_sign(at: EditPosition) -> Iterator[int]:
     if is_op(at.node, "neg"):
         yield at.children[0]
         return
-    if is_op(at.node, "add") and len(at.children) == 2:  # the sign of the first term
-        yield at.pool.call("sub", *reversed(at.children))
+    if is_op(at.node, "add", "sub") and len(at.children) == 2:
+        is_added = is_op(at.node, "add")
+        yield at.pool.add_node(Call("sub" if is_added else "add", at.node.children), at.children)
+        if is_added:  # the sign of the first term
+            yield at.pool.call("sub", *reversed(at.children))
     if at.parent is not None and is_op(at.parent, *_COMPARISONS):  # `x > 0` is meant, not `-x < 0`
         return
     elif at.is_tensor and at.is_term and not at.is_summand:
@@ -282,16 +276,6 @@ def _with_part(at: EditPosition, whole: int, place: int, part: int) -> int:
     return at.pool.add_node(at.pool.exprs[whole], tuple(children))
 
 
-def change_slice(at: EditPosition) -> Iterator[int]:
-    """Slice up to a size, or from it on."""
-    if isinstance(at.node, Slice) and at.node.step is None:
-        ends = [at.pool.value(bound) for bound in at.children]
-        known = (*at.children, *(at.pool.literal(-end) for end in ends if type(end) is int), *at.operands.sizes)
-        for bound in dict.fromkeys(known):
-            yield at.pool.add_node(Slice(None, at.pool.exprs[bound]), (bound,))
-            yield at.pool.add_node(Slice(at.pool.exprs[bound], None), (bound,))
-
-
 #: Edits with their costs: of right formulas, the cheapest and shortest is shown.
 EDITS: tuple[tuple[EditRule, float], ...] = (
     (toggle_transpose, 1.05),
@@ -303,24 +287,27 @@ EDITS: tuple[tuple[EditRule, float], ...] = (
     (change_number, 1.2),
     (replace_similar_op, 1.2),
     (scale_by_constant, 1.25),
-    (complete_tensor, 1.25),
+    (insertion.complete_tensor, 1.25),
     (change_tensor, 1.6),
-    (change_tensor_throughout, 1.7),
-    (exchange_tensors, 1.65),
-    (scale_tensor_throughout, 2.1),
-    (change_reductions, 1.3),
-    (symmetrise, 1.3),
+    (systematic.change_tensor_throughout, 1.7),
+    (systematic.exchange_tensors, 1.65),
+    (systematic.scale_tensor_throughout, 2.1),
+    (systematic.change_reductions, 1.3),
+    (insertion.symmetrise, 1.3),
     (toggle_complement, 1.3),
-    (add_missing_path, 1.2),
-    (add_missing_term, 1.3),
+    (insertion.add_missing_path, 1.2),
+    (insertion.add_missing_term, 1.3),
     (keep_one_operand, 1.8),
     (toggle_square, 1.5),
     (move_power, 1.2),
-    (change_slice, 1.2),
-    (add_missing_function, 1.6),
-    (add_missing_factor, 2.0),
-    (add_missing_condition, 1.7),
-    (add_missing_sum, 2.0),
+    (index.change_slice, 1.2),
+    (index.change_index, 1.2),
+    (index.change_step, 1.45),
+    (index.exchange_subscripts, 1.2),
+    (insertion.add_missing_function, 1.6),
+    (insertion.add_missing_factor, 2.0),
+    (insertion.add_missing_condition, 1.7),
+    (insertion.add_missing_sum, 2.0),
 )
 
 

@@ -46,11 +46,17 @@ def add_missing_term(at: EditPosition) -> Iterator[int]:
 def add_missing_factor(at: EditPosition) -> Iterator[int]:
     """Add a dropped factor, of elements or of a product of matrices."""
     array = at.pool.array(at.part)
-    if array is None and at.parent is None and isinstance(at.pool.value(at.part), float | int):
+    is_alone = at.parent is None or is_op(at.parent, "add", "sub")
+    if array is None and is_alone and isinstance(at.pool.value(at.part), float | int):
         array = np.array(at.pool.value(at.part))
+    call = at.pool.call
+    if array is not None and array.ndim and at.parent is not None and is_op(at.parent, "sum", "mean", "matmul"):
+        known = (*at.operands.tensors, *at.operands.parts)
+        yield from (call("mul", at.part, other) for other, shape in known if shape == array.shape)
+        columns = (part for part, shape in at.operands.tensors if array.ndim == 2 and shape == array.shape[:1])
+        yield from (call("mul", at.part, at.pool.column(part)) for part in columns)
     if array is None or not at.is_term:
         return
-    call = at.pool.call
     for part, shape in at.operands.parts:
         if len(shape) <= array.ndim:
             yield call("mul", at.part, part)

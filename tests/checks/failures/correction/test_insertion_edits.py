@@ -38,6 +38,13 @@ def test_a_dropped_factor_is_elementwise_or_of_a_product_of_matrices() -> None:
     assert products == {"x @ x.T", "x.T @ x", "x @ y.T", "y.T @ x", "x @ A", "x @ A.T"}
 
 
+def test_a_factor_of_elements_is_dropped_in_a_sum_or_a_product_of_matrices() -> None:
+    within_sum = made(insertion_edits.add_missing_factor, "x.sum(dim=0)", (0,), ["x - y"])
+    assert within_sum == ["x * x", "x * y", "x * (x - y)"]
+    assert "x * y" in made(insertion_edits.add_missing_factor, "x @ A", (0,))
+    assert "A * v[:, None]" in made(insertion_edits.add_missing_factor, "A.sum(dim=0)", (0,))
+
+
 def test_a_tensor_is_completed_to_a_sum_of_the_graph() -> None:
     parts = ["x - y", "y / x", "2 * x"]
     assert made(insertion_edits.complete_tensor, "x * y", (0,), parts) == ["x - y"]
