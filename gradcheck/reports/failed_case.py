@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from gradcheck.checks.failures.mistakes import MEANINGS
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
 from gradcheck.errors import Place
 from gradcheck.language.claim_kind import ClaimKind
@@ -164,7 +165,7 @@ def finding_lines(finding: Finding, case: CaseResult, look: Look, headed: bool =
         lines += indent_text(text, look, indent=4, hanging=6)
     for text in filter(None, (sentences.evidence_text(lead, finding.consequences),)):
         lines += indent_text(text, look, indent=4, hanging=6)
-    for word, message in _reasons(lead, look):
+    for word, message in _reasons(lead, case, look):
         lines += indent_text(f"{word}: {message}", look, indent=4, hanging=6, style="bold")
     for message in sentences.counterexamples(lead, look.verbosity > 0):
         lines += indent_text(message, look, indent=4, hanging=6, style=COUNTEREXAMPLE)
@@ -210,9 +211,21 @@ def _code(lead: Comparison, look: Look) -> list[Text]:
     return excerpt(SourceLocation(found.place, found.line, start, len(found.line.strip())), look) if found.line else []
 
 
-def _reasons(lead: Comparison, look: Look) -> list[tuple[str, str]]:
+def _reasons(lead: Comparison, case: CaseResult, look: Look) -> list[tuple[str, str]]:
+    """Return the causes; of one that an earlier formula has, which formula."""
     found = sentences.reasons(lead, look.verbosity > 0)
-    return found if look.verbosity > 0 else found[:2]
+    if look.verbosity > 0:
+        return found
+    wrong = (c for c in case.comparisons if c.what is ClaimKind.FORMULA and c.consequence_of is None)
+    earlier = next((c for c in wrong if c.tensor == lead.tensor or _is_alike(c, lead)), lead)
+    is_known = lead.what is ClaimKind.FORMULA and earlier.tensor != lead.tensor and found
+    return [("cause", f"the same mistake as in the formula of {plain(earlier.tensor)}")] if is_known else found[:2]
+
+
+def _is_alike(one: Comparison, other: Comparison) -> bool:
+    """Return whether two formulas are wrong for the same cause."""
+    first, second = (next((d.message for d in c.diagnoses if d.kind in MEANINGS), None) for c in (one, other))
+    return first is not None and first == second
 
 
 def _others(others: tuple[Comparison, ...], look: Look) -> list[Text]:

@@ -8,8 +8,10 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from gradcheck.checks.result import CaseResult, CaseStatus, Reproduction
+from gradcheck.checks.result import CaseResult, CaseStatus, Diagnosis, Reproduction
 from gradcheck.errors import Place
+from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports import Look
 from gradcheck.reports.failed_case import (
     FIRST_WRONG,
@@ -104,3 +106,16 @@ def test_what_is_too_wide_hangs() -> None:
         "    one",
         "      two",
     ]
+
+
+def test_a_mistake_of_several_formulas_is_told_once(case: Any, failed: Any) -> None:
+    cause = Diagnosis("summed", fact("other_dim", op="sum", got="1", want="0"))
+    sign = Diagnosis("sign", fact("wrong_sign"))
+    one, same, other = (
+        failed(ONE, TWO, what=ClaimKind.FORMULA, tensor=name, formula="x", diagnoses=(known,))
+        for name, known in zip("abc", (cause, cause, sign), strict=True)
+    )
+    text = "\n".join(told(case(status="failed", comparisons=(one, same, other))))
+    assert text.count("sum goes over dim 1, where dim 0 belongs") == 1
+    assert "cause: the same mistake as in the formula of a" in text
+    assert "the sign is wrong" in text

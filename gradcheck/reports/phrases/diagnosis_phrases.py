@@ -190,6 +190,7 @@ add_phrases(
         "path_not_there": "the path through {path} is dropped",
         "path_counted_twice": "the path through {path} is counted twice",
         "path_alone_there": "only the path through {path} is there",
+        "path_for_another": "the path through {got} stands where that through {want} belongs",
         "path_sign": "the sign of the path through {path} is wrong",
         # Sums
         "broadcast_kept": "the broadcast is not undone: the sum over {axes:axes} of the incoming gradient's shape is "

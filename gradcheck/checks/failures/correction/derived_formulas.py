@@ -25,6 +25,9 @@ _NAMED_NUMBERS: dict[object, Expr] = {
         ("pi", math.pi),
         ("sqrt(2 * pi)", math.sqrt(2 * math.pi)),
         ("sqrt(pi)", math.sqrt(math.pi)),
+        ("sqrt(2)", math.sqrt(2)),
+        ("sqrt(3)", math.sqrt(3)),
+        ("2 / sqrt(pi)", 2 / math.sqrt(math.pi)),
         ("log(2)", math.log(2)),
         ("log(10)", math.log(10)),
     )

@@ -42,7 +42,7 @@ def edit_cause(wrong: Expr, right: Expr, scopes: Sequence[Scope]) -> Diagnosis |
 
 def says_less_than_an_edit(one: Diagnosis) -> bool:
     """Return whether a cause is none, a guess, or one of several."""
-    if one.message.kind == "path_sign" or one.kind in ("unknown", "mixed_up", "saved_value"):
+    if one.message.kind in ("path_sign", "path_for_another") or one.kind in ("unknown", "mixed_up", "saved_value"):
         return True
     return one.confidence == "possible" and one.kind != "path_dropped"
 
@@ -66,14 +66,12 @@ class _Comparison:
         """Return the one difference as a cause, which may occur several times."""
         if self._same(Call("mul", (Literal(-1), wrong)), right):
             return _cause("sign", fact("wrong_sign"))
-        differing = list(differing_parts(wrong, right))
-        if len(differing) == 1 and all(isinstance(part, (Name, Gradient)) for part in differing[0]):
-            return self._exchanged(*differing[0]) if wrong != right else None
-        pairs = [pair for pair in differing if pair[0] is not wrong]
-        is_renamed = all(isinstance(part, (Name, Gradient)) for pair in pairs for part in pair)
-        is_followed = not is_renamed or not 0 < len(pairs) <= _MOST_OCCURRENCES
-        found = (self._followed(wrong, right) or self._as_factor(wrong, right)) if is_followed else None
-        if found is not None or not 0 < len(pairs) <= _MOST_OCCURRENCES:
+        differing = [pair for pair in differing_parts(wrong, right) if pair[0] != pair[1]]
+        are_names = [all(isinstance(part, (Name, Gradient)) for part in pair) for pair in differing]
+        pairs = [pair for pair, is_name in zip(differing, are_names, strict=True) if is_name or pair[0] is not wrong]
+        are_few = 0 < len(pairs) <= _MOST_OCCURRENCES
+        found = None if are_few and all(are_names) else self._followed(wrong, right) or self._as_factor(wrong, right)
+        if found is not None or not are_few:
             return found
         if len(pairs) == 2 and pairs[0] == pairs[1][::-1]:
             one, other = map(to_text, pairs[0])
@@ -82,12 +80,9 @@ class _Comparison:
         named = list({cause.message: cause for cause in causes if cause is not None}.values())
         if None in causes or len(named) > 2:
             return None
-        first = named[0]
-        return (
-            first
-            if len(named) == 1
-            else _cause(first.kind, fact("two_causes", one=first.message, other=named[1].message))
-        )
+        first, last = named[0], named[-1]
+        both = fact("two_causes", one=first.message, other=last.message)
+        return first if first is last else _cause(first.kind, both)
 
     def _followed(self, wrong: Expr, right: Expr, is_part: bool = False) -> Diagnosis | None:
         """Return the cause that the difference has, followed into the formulas."""

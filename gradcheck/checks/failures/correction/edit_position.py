@@ -81,7 +81,7 @@ def operands_of(
         is_cut_off = isinstance(expr, Gradient) and array is not None and not np.any(array)
         if array is not None and array.dtype.kind in "fcViu" and not is_cut_off:
             tensors.append((part, array.shape))
-    listed = [list(signed_terms(one, products=("mul",))) for one in derived]
+    listed = [list(signed_terms(one, products=products)) for products in ((), ("mul",)) for one in derived]
     parts = (part if sign > 0 else Call("neg", (part,)) for one in listed if len(one) > 1 for part, sign in one)
     terms = dict.fromkeys(map(pool.add, parts))
     sizes = _sizes(pool, case, target, others)

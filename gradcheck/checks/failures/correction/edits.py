@@ -151,11 +151,8 @@ def toggle_sign(at: EditPosition) -> Iterator[int]:
 
 def change_number(at: EditPosition) -> Iterator[int]:
     """Change a literal, also to one of the derived formula."""
-    node = at.node
-    if not isinstance(node, Literal) or at.parent is None:
-        return
-    value = node.value
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    value = at.node.value if isinstance(at.node, Literal) else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or at.parent is None:
         return
     if not is_op(at.parent, "mul", "div", "add", "sub", "pow", "neg"):
         return
@@ -214,8 +211,13 @@ def change_tensor(at: EditPosition) -> Iterator[int]:
     In a product of matrices that has no value, also by one of another shape.
     """
     array = at.pool.array(at.part)
-    if isinstance(at.node, (Name, Gradient)) and array is not None and not isinstance(at.parent, Attribute):
-        yield from at.operands.of_shape(array.shape, at.part)
+    is_function = is_op(at.node, *at.operands.functions)
+    if (
+        (isinstance(at.node, (Name, Gradient)) or is_function)
+        and array is not None
+        and not isinstance(at.parent, Attribute)
+    ):
+        yield from at.operands.of_shape(array.shape, at.part) if not is_function else ()
         yield from (part for part, shape in at.operands.parts if shape == array.shape and at.parent is not None)
         if at.operands.is_broken and at.parent is not None:
             if is_op(at.parent, "matmul", "mm", "mv"):

@@ -177,6 +177,8 @@ class Suggester:
         all_verified = True
         text = None
         for found in search.fits_by_edit_count():
+            if len(found) > MOST_TIDIED:  # at a point where much is 0
+                found = [c for c in found if self._holds(name, to_text(pool.exprs[c.part]))] or found
             likeliest = _ranked_texts(tidier, found[:MOST_TIDIED], claim.expr, self.case)
             right = (text for text in likeliest[:MOST_VERIFIED] if self.is_right(name, text, names_incoming))
             text = next((text for text in right if not has_constant_condition(parse(text), claim.expr, held)), None)
@@ -216,7 +218,7 @@ class Suggester:
         return next((text for text in texts if len(text) <= MAX_DERIVED and self._holds(name, text)), "")
 
     def _holds(self, name: str, text: str) -> bool:
-        """Return whether a derived formula holds elsewhere; it may use a value."""
+        """Return whether a formula holds elsewhere; it may use a value."""
         claim = Claim(text, parse(text))
         return all(check_formula(claims, name, claim).status != "failed" for claims in self._claims_to_verify(False))
 

@@ -18,8 +18,8 @@ _MOST_PAIRS = 10
 
 
 def change_tensor_throughout(at: EditPosition) -> Iterator[int]:
-    """Replace a tensor by another of its shape wherever it occurs."""
-    for part, array in _repeated(at):
+    """Replace a tensor by another of its shape wherever it occurs, also in a product."""
+    for part, array in _repeated(at, is_within=is_op(at.node, "mul")):
         for other in at.operands.of_shape(array.shape, part):
             yield at.pool.replace_everywhere(at.part, {part: other})
 
@@ -54,17 +54,17 @@ def change_reductions(at: EditPosition) -> Iterator[int]:
             yield _rewritten(at, lambda node, op=op, other=other: _with_op(node, op, other))  # type: ignore[misc]
 
 
-def _repeated(at: EditPosition) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the tensors that occur several times in the whole formula."""
-    for part, count in _tensors(at).items():
+def _repeated(at: EditPosition, is_within: bool = False) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the tensors that occur several times in a formula, or in a part."""
+    for part, count in _tensors(at, is_within).items():
         array = at.pool.array(part) if count > 1 else None
         if array is not None:
             yield part, array
 
 
-def _tensors(at: EditPosition) -> Counter[int]:
-    """Count the uses of each tensor in the whole formula."""
-    uses = (part for _, part, _ in at.pool.positions(at.part) if at.parent is None)
+def _tensors(at: EditPosition, is_within: bool = False) -> Counter[int]:
+    """Count the uses of each tensor in a whole formula, or in a part."""
+    uses = (part for _, part, _ in at.pool.positions(at.part) if is_within or at.parent is None)
     return Counter(part for part in uses if isinstance(at.pool.exprs[part], (Name, Gradient)))
 
 

@@ -116,7 +116,8 @@ class Tidier:
             simpler = self._simplifier.simplify({"": expr})[""]
         except (GradcheckError, ValueError, ArithmeticError):
             return expr
-        return simpler if len(to_text(simpler)) < len(to_text(expr)) else expr
+        lengths = [(len(to_text(one)), sum(1 for _ in one.walk())) for one in (simpler, expr)]
+        return simpler if all(a < b for a, b in zip(*lengths, strict=True)) else expr  # `dim=-1` stays
 
 
 def simplifier_at(points: Sequence[Point], case: Case) -> Simplifier:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations, islice, product
+from itertools import combinations, islice, permutations, product
 
 import numpy as np
 
@@ -155,6 +155,11 @@ def path_dropped(e: Evidence) -> Iterator[Guess]:
             if len(e.without_path) > 2:
                 yield Guess((path, "only"), fact("path_alone_there", path=path), e.want - without)
             yield Guess((path, "sign"), fact("path_sign", path=path), 2 * without - e.want)
+    direct = [path for path in e.without_path if isinstance(path, Fact) and path.kind != "path_by_way_of"]
+    for one, other in permutations(direct[:_MOST_PAIRED], 2):
+        without, rest = e.without_path[one], e.without_path[other]
+        if np.any(without) and np.any(rest) and not e.agree(rest, e.want):
+            yield Guess((one, other), fact("path_for_another", got=one, want=other), e.want + rest - without)
 
 
 @hypothesis("detached", covers=_KINDS_GIVING_ZEROS)

@@ -41,3 +41,8 @@ def test_numbers_have_names_unless_a_tensor_is_called_pi(name: str, formula: str
     case = case_of(f"{{inputs: {{x: 0.3}}, graph: {{{name}: sin(x)}}}}")
     expr = parse("3.141592653589793 * x / 2.5066282746310002 + 0.6931471805599453")
     assert to_text(with_named_numbers(expr, case)).startswith(formula)
+
+
+def test_roots_in_rules_have_names() -> None:
+    expr = parse("1.1283791670955126 * x / 1.4142135623730951 + 1.7320508075688772")
+    assert to_text(with_named_numbers(expr, case_of(LOSS % ""))) == "2 / sqrt(pi) * x / sqrt(2) + sqrt(3)"

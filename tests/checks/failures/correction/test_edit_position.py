@@ -68,7 +68,7 @@ def test_sizes_are_different_numbers_symbolic_ones_first() -> None:
 
 def test_terms_are_those_of_the_derived_formula_with_their_signs() -> None:
     pool, known = found("x", parse("grad(y) - x * (y + z)"), parse("grad(z)"))
-    assert texts(pool, known.terms) == ["grad(y)", "-(x * y)", "-(x * z)"]
+    assert texts(pool, known.terms) == ["grad(y)", "-(x * (y + z))", "-(x * y)", "-(x * z)"]
 
 
 def test_conditions_choose_between_0_and_something_else() -> None:

@@ -112,6 +112,17 @@ PINNED = """
     inputs: {x: [1.0, 2.0, 3.0, 4.0]}
     graph: {y: (x * x).sum() / n}
 """
+FLOW = """
+    dims: {n: 4}
+    inputs: {x: randn(n), w: randn(n)}
+    graph: {h: tanh(x), y: exp(h) * w}
+    backward: {y: randn(n)}
+"""
+SHADING = """
+    inputs: {n: [0.8, 0.6, 0.3], l: [0.5, 0.9, 0.2], kd: 0.7, ks: 0.4}
+    constants: {v: [0.7, 0.4, 0.5], s: 4.0}
+    graph: {dl: relu(n @ l), r: 2 * (n @ l) * n - l, rv: relu(r @ v), I: kd * dl + ks * rv ** s}
+"""
 CLAMPED = """
     dims: {n: 4}
     inputs: {x: randn(n), w: randn(n)}
@@ -210,6 +221,13 @@ def test_what_was_meant(check: Check, text: str, name: str, formula: str, meant:
         (TWICE, "x", "abs(x) * grad(y)", "2 * abs(x) * grad(y)"),  # not a sum of two that are equal
         (TWICE.replace("x * abs(x)", "relu(x) ** 2"), "x", "relu(x) * grad(y)", "2 * relu(x) * grad(y)"),
         (QUOTIENT, "b", "-grad(y) * a / b", "-grad(y) * a / b ** 2"),  # not with y for a
+        (FLOW, "x", "grad(h) * exp(h)", "grad(h) * (1 - h ** 2)"),  # another function
+        (
+            SHADING,
+            "l",
+            "kd * n + 2 * (grad(r) @ n) * n - grad(r)",
+            "where(n @ l <= 0, 0, kd) * n + 2 * (grad(r) @ n) * n - grad(r)",
+        ),  # where many tensors are 0
         (PINNED, "x", "2 * x / 4", "2 * x / n"),  # a number that is a size
         (CLAMPED, "x", "w * grad(y)", "where((w * x >= -3) & (w * x <= 3), w * grad(y), 0)"),  # the side of a branch
         (
@@ -480,6 +498,7 @@ MATRIX = """
         (MATRIX, "s", "K.sum()", "K.trace()", "other_formula"),
         (MATRIX, "e", "2 * e * grad(q)", "2 * e * grad(q)[:, None]", "other_formula"),
         (MATRIX, "b", "-grad(e).sum(0)", "-grad(e).sum(dim=1)", "summed"),
+        (MATRIX, "b", "-grad(e).mean(dim=-1)", "-grad(e).sum(dim=-1)", "factor"),
     ],
 )  # fmt: skip
 def test_a_correction_is_written_as_its_author_writes(

@@ -26,6 +26,7 @@ NORM = """
         (systematic_edits.scale_tensor_throughout, "x * exp(x)", (), ["x * y * exp(x * y)", "x * v * exp(x * v)"]),
         (systematic_edits.change_tensor_throughout, "x * exp(y)", (), []),
         (systematic_edits.change_tensor_throughout, "x * exp(x)", (1,), []),
+        (systematic_edits.change_tensor_throughout, "x * (1 - x) / x", (0,), ["y * (1 - y)"]),
         (systematic_edits.exchange_tensors, "x - 2 * y * v", (), ["y - 2 * x * v"]),
         (systematic_edits.exchange_tensors, "x - y", (0,), []),
         (systematic_edits.change_reductions, "x - x.mean(dim=0) - y.mean(dim=0)", (),

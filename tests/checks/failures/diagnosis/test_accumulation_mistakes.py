@@ -103,6 +103,12 @@ def test_that_a_path_is_not_there_comes_before_other_signs() -> None:
     assert kinds == ["path_not_there", "path_sign"]
 
 
+def test_one_path_taken_for_another() -> None:
+    evidence = Evidence(2 * A, A + B, without_path={PATH: B, OTHER: A})
+    found = fitting(accumulation_mistakes.path_dropped, evidence)
+    assert found == {(PATH, OTHER): fact("path_for_another", got=PATH, want=OTHER)}
+
+
 def test_a_path_alone_is_told_only_of_several() -> None:
     three = {PATH: B + C, OTHER: A + C, fact("path", entry="f"): A + B}
     found = fitting(accumulation_mistakes.path_dropped, Evidence(A, A + B + C, without_path=three))
