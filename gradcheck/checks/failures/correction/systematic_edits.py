@@ -18,7 +18,7 @@ _MOST_PAIRS = 10
 
 
 def change_tensor_throughout(at: EditPosition) -> Iterator[int]:
-    """Replace a tensor by another of its shape wherever it occurs, also in a product."""
+    """Replace a tensor by another throughout a formula, or a product."""
     for part, array in _repeated(at, is_within=is_op(at.node, "mul")):
         for other in at.operands.of_shape(array.shape, part):
             yield at.pool.replace_everywhere(at.part, {part: other})
