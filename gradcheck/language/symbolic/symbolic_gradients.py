@@ -7,6 +7,8 @@ core's gradient bit for bit.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -108,6 +110,8 @@ class _FormulaHost:
             return _of_numbers(op, args)
         if op.name == "getitem" and isinstance(args[0], tuple):
             return args[0][args[1]]
+        if op.name == "linalg.cross" or (op.name == "cross" and "dim" in kwargs):
+            op = _cross_with_rules(op.name)
         result = op(*args, **kwargs)
         if args and result is args[0] and type(result) is Formula and result.requires_grad:
             return TABLE["mul"](result, 1)  # as in the core, a new tensor with its own gradient
@@ -119,6 +123,19 @@ class _FormulaHost:
 
     def dtype(self, name: str) -> Any:
         return dtypes.BY_NAME[name]
+
+
+@cache
+def _cross_with_rules(name: str) -> Op:
+    """Return a vector product with rules in vector products, not in rolls."""
+
+    def rule(one: Any, other: Any, dim: Any, of: Any) -> Any:
+        found = product(one, other, dim=dim)
+        return found if tuple(found.shape) == tuple(of.shape) else TABLE["sum_to_size"](found, of.shape)
+
+    rules = (lambda g, y, a, b, dim: rule(b, g, dim, a), lambda g, y, a, b, dim: rule(g, a, dim, b))
+    product: Op = replace(TABLE[name], composite=False, rules=rules)
+    return product
 
 
 def _wrap_constant_results(parts: tuple[Any, ...], whole: Expr) -> tuple[Any, ...]:

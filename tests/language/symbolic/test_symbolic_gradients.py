@@ -304,3 +304,14 @@ def test_a_formula_can_be_differentiated_again() -> None:
 def test_what_is_computed_twice_is_not_compared_with_an_engine_s_numbers(entry: str, compared: str) -> None:
     graph = Graph({"x": "n m"}, {"y": entry, "z": "y.sum()"})
     assert compared in to_text(derive_gradients(graph.problem(SIZES))["x"])
+
+
+@pytest.mark.parametrize("call", ["linalg.cross(x, y)", "cross(x, y, dim=-1)"])
+def test_a_vector_product_is_derived_in_vector_products(call: str) -> None:
+    problem = Graph({"x": "n 3", "y": "1 3"}, {"z": call}, seeded=("z",)).problem(SIZES)
+    formulas = derive_gradients(problem)
+    check(formulas, problem)
+    written = {name: to_text(formula) for name, formula in formulas.items()}
+    op, dim = call[: call.index("(")], ", -1" * ("dim" in call)
+    assert written["x"] == f"{op}(y, grad(z){dim})"
+    assert written["y"] == f"sum_to_size({op}(grad(z), x{dim}), y.shape)"

@@ -16,10 +16,10 @@ def change_slice(at: EditPosition) -> Iterator[int]:
         return
     ends = [at.pool.value(bound) for bound in at.children]
     first, last = (0 if bound is None else _whole(bound) for bound in (at.node.start, at.node.stop))
-    for shift in (-1, 1) if first is not None and last is not None and first >= 0 >= last else ():
-        bounds = (first + shift, last + shift)
-        if bounds[0] >= 0 >= bounds[1]:
-            yield at.pool.add(Slice(*(Literal(bound) if bound else None for bound in bounds)))
+    if first is not None and last is not None and first >= 0 >= last:
+        for start, stop in ((first - 1, last - 1), (first + 1, last + 1)):
+            if start >= 0 >= stop:
+                yield at.pool.add(Slice(Literal(start) if start else None, Literal(stop) if stop else None))
     known = (*at.children, *(at.pool.literal(-end) for end in ends if type(end) is int), *at.operands.sizes)
     for bound in dict.fromkeys(known):
         yield at.pool.add_node(Slice(None, at.pool.exprs[bound]), (bound,))

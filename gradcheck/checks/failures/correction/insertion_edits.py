@@ -53,8 +53,8 @@ def add_missing_factor(at: EditPosition) -> Iterator[int]:
     if array is not None and array.ndim and at.parent is not None and is_op(at.parent, "sum", "mean", "matmul"):
         known = (*at.operands.tensors, *at.operands.parts)
         yield from (call("mul", at.part, other) for other, shape in known if shape == array.shape)
-        columns = (part for part, shape in at.operands.tensors if array.ndim == 2 and shape == array.shape[:1])
-        yield from (call("mul", at.part, at.pool.column(part)) for part in columns)
+        vectors = (one for one, shape in at.operands.tensors if array.ndim == 2 and shape == array.shape[:1])
+        yield from (call("mul", at.part, at.pool.column(one)) for one in vectors)
     if array is None or not at.is_term:
         return
     for part, shape in at.operands.parts:
