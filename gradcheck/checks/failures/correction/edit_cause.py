@@ -81,8 +81,7 @@ class _Comparison:
         if None in causes or len(named) > 2:
             return None
         first, last = named[0], named[-1]
-        both = fact("two_causes", one=first.message, other=last.message)
-        return first if first is last else _cause(first.kind, both)
+        return first if first is last else _cause(first.kind, fact("two_causes", one=first.message, other=last.message))
 
     def _followed(self, wrong: Expr, right: Expr, is_part: bool = False) -> Diagnosis | None:
         """Return the cause that the difference has, followed into the formulas."""

@@ -139,9 +139,8 @@ def toggle_sign(at: EditPosition) -> Iterator[int]:
         yield at.children[0]
         return
     if is_op(at.node, "add", "sub") and len(at.children) == 2:
-        is_added = is_op(at.node, "add")
-        yield at.pool.add_node(Call("sub" if is_added else "add", at.node.children), at.children)
-        if is_added:  # the sign of the first term
+        yield at.pool.call("sub" if is_op(at.node, "add") else "add", *at.children)
+        if is_op(at.node, "add"):  # the sign of the first term
             yield at.pool.call("sub", *reversed(at.children))
     if at.parent is not None and is_op(at.parent, *_COMPARISONS):  # `x > 0` is meant, not `-x < 0`
         return

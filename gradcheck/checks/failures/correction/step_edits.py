@@ -128,5 +128,4 @@ def _report_step(context: Context, found: _FixedStep, using: Sequence[_Formula],
     suggested = did_you_mean(step.text, found.text, found.certainty)
     formulas = [(name, claim.text) for name, claim in using]
     cause = edit_cause(step.expr, parse(found.text), [scope_with_steps(context.case, context.case.let, claims)])
-    diagnoses = (suggested,) if cause is None else (suggested, cause)
-    blame_step(context, found.name, replace(compared, diagnoses=diagnoses), formulas)
+    blame_step(context, found.name, replace(compared, diagnoses=(suggested, *filter(None, (cause,)))), formulas)

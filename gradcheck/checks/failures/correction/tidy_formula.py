@@ -75,7 +75,11 @@ class Tidier:
                 yield from (self.pool.replace(part, path, made) for made in self._cancelled(node))
 
     def _cancelled(self, part: int) -> Iterator[int]:
-        """Yield a quotient without a common factor: `a * b / n / b` is `a / n`."""
+        """Yield `a / n` for `a * b / n / b`, and `a` for `a + b - b`."""
+        if is_op(self.pool.exprs[part], "sub"):
+            first, second = self.pool.children[part]
+            terms = self.pool.children[first] if is_op(self.pool.exprs[first], "add") else ()
+            yield from (one for one in terms if {one, second} == {*terms})
         if is_op(self.pool.exprs[part], "div") and len(self.pool.children[part]) == 2:
             numerator, divisor = self.pool.children[part]
             for path, node, _ in self.pool.positions(numerator):
@@ -116,8 +120,8 @@ class Tidier:
             simpler = self._simplifier.simplify({"": expr})[""]
         except (GradcheckError, ValueError, ArithmeticError):
             return expr
-        lengths = [(len(to_text(one)), sum(1 for _ in one.walk())) for one in (simpler, expr)]
-        return simpler if all(a < b for a, b in zip(*lengths, strict=True)) else expr  # `dim=-1` stays
+        got, want = (len(to_text(one).replace("dim=-", "dim=")) for one in (simpler, expr))  # `dim=-1` stays
+        return simpler if got < want else expr
 
 
 def simplifier_at(points: Sequence[Point], case: Case) -> Simplifier:

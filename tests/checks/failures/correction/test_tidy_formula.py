@@ -100,6 +100,10 @@ def test_a_quotient_of_what_it_is_divided_by_cancels() -> None:
     assert tidied("1 / (1 + x)", "x / (1 + x) / x", "x / (1 + x)")[0] == "1 / (1 + x)"
 
 
+def test_a_term_that_is_added_and_taken_away_goes() -> None:
+    assert tidied("x * x + 2 * x", "x * x + grad(y) - grad(y) + 2 * x", "x * x + grad(y) - x")[0] == "x * x + 2 * x"
+
+
 def test_an_operation_is_not_saved_by_an_op_that_nobody_wrote() -> None:
     known = "(x * grad(y)).mean() * x"
     right = "sum(x * grad(y)) * x"
