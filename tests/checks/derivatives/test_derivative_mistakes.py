@@ -66,7 +66,7 @@ def diagnoses(text: str, section: str, of: str, by: str, claim: str) -> tuple[Di
         (LAYER, "hessians", "f", "x", "2 * jacobian(r, x).T @ jacobian(r, x)", "approximation", "Gauss-Newton's"),
         (LAYER, "hessians", "f", "x, W", "2 * einsum('ij,ikl->jkl', jacobian(r, x), jacobian(r, W))", "approximation",
          "leaves out that of r by x"),
-        (LAYER, "jacobians", "h", "x", "W * h[:, None]", "other_formula", "h[:, None] stands where"),
+        (LAYER, "jacobians", "h", "x", "W * h[:, None]", "other_formula", "h stands where"),
         (LAYER, "hessians", "t", "x", "2 * A.T @ A", "one_term", "one term is missing: 2 * eye(n)"),
         (LAYER, "hessians", "g", "x", "A + A.T", "one_term", "one term is missing: 2 * eye(n)"),
         (LAYER, "jacobians", "h", "x", "W.T @ (1 - h ** 2)", "summed", "has a row for each"),
