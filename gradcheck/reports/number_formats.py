@@ -1,6 +1,7 @@
 """The number formats of reports: how many digits each kind of number has.
 
-A template of `phrases` names a kind (`{off:gap}`), code calls `format_number(kind, value)`.
+A template of `phrases` names a kind (`{off:gap}`), code calls `format_number(kind, value)`. A table in a terminal has
+one format for all of its numbers, which `tensors` chooses.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 #: Python's format of each kind of number.
 NUMBER_FORMATS = {
     "value": ".6g",  # an element of a tensor
-    "cell": ".4g",  # an element among many
+    "cell": ".4g",  # an element in a line of many, or in a table of the page
     "error": ".3g",  # an error, a tolerance, a norm, the ends of a range
     "gap": ".2g",  # a difference that rounding may explain
     "bar": ".1g",  # an error bar

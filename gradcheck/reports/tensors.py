@@ -161,14 +161,17 @@ def _formatter(got: Rows, want: Rows, marks: Rows) -> Callable[[Any], str]:
     places = [(i, j) for i, row in enumerate(marks) for j, wrong in enumerate(row) if wrong]
     pairs = [(got[i][j], want[i][j]) for i, j in places if got[i][j] != want[i][j]]
     values = [part for row in (*got, *want) for value in row for part in (value.real, value.imag)]
-    for text_of in _number_formats([v for v in values if math.isfinite(v)]):
+    for text_of in _table_formats([v for v in values if math.isfinite(v)]):
         if all(text_of(a) != text_of(b) for a, b in pairs):
             break
     return text_of
 
 
-def _number_formats(values: list[float]) -> Iterator[Callable[[Any], str]]:
-    """Yield formats from short to exact: integers, fixed point, exponents."""
+def _table_formats(values: list[float]) -> Iterator[Callable[[Any], str]]:
+    """Yield formats of a table, from short to exact.
+
+    Integers come first, then fixed point, then exponents.
+    """
     sizes = [abs(v) for v in values if v]
     low, high = min(sizes, default=1.0), max(sizes, default=1.0)
     if all(v == int(v) for v in values) and high < 1e15:
