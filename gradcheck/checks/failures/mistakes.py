@@ -1,6 +1,7 @@
 """Mistakes that gradcheck names, with their meanings, by rank.
 
-A new one is a row here, at its rank. `docs/diagnoses.md` has the same table.
+A new one is a row here, at its rank. `docs/diagnoses.md` has the same table, `docs/mistakes.yaml` an example of each
+that a claim can have, and `docs/code-mistakes.md` of each that only code can have.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 `evidence` is their input. `catalogue` lists them and decides which hold. The other modules define them, by family.
 Nothing here knows engines or cases, or makes sentences: a guess carries a Fact. A new mistake is a function under
-`@hypothesis(kind)` in the module of its family, and a row of `failures/mistakes`; a new family is a module imported
-here.
+`@hypothesis(kind)` in the module of its family, a row of `failures/mistakes`, and a phrase for its Fact; a new family
+is a module imported here.
 """
 
 from __future__ import annotations
