@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from gradcheck.checks.derivatives.entry_mistakes import Entries, Guess
-from gradcheck.facts import fact
+from gradcheck.facts import Fact, fact
 
 #: The most entries, rows or columns that a message lists.
 _MOST_LISTED = 3
@@ -22,6 +22,8 @@ def blocks(one: Entries) -> Iterator[Guess]:
             continue
         equal = np.eye(want.shape[row]).reshape([want.shape[a] if a in (row, column) else 1 for a in range(rank)])
         axes = (row, column)
+        if one.got.shape == want.shape and one.is_alike(want * equal, want) and one.is_alike(one.got * equal, want):
+            yield "diagonal", fact("blocks_everywhere", order=axes), one.got
         if not one.is_alike(want * equal, want):
             yield "diagonal", fact("block_diagonal_alone", order=axes), want * equal
             continue
@@ -38,17 +40,31 @@ def blocks(one: Entries) -> Iterator[Guess]:
 
 
 def some_entries(one: Entries) -> Iterator[Guess]:
-    """Yield entries of which some are 0, or of the other sign."""
+    """Yield wrong entries that are 0, of the other sign or off by a factor."""
     got, want = one.got, one.want
-    if got.shape != want.shape or want.ndim == 0:
+    if got.shape != want.shape or want.ndim == 0 or not want.size:
         return
-    scale = float(np.max(np.abs(want), initial=0.0))
-    wrong = np.abs(got - want) > one.within * scale
-    known = _places(wrong, np.abs(want) > one.within * scale)
-    zeros, negated = np.where(wrong, 0 * want, want), np.where(wrong, -want, want)
-    for rows, columns, entries in dict.fromkeys((known, ((), (), ()))):
-        yield "incomplete", fact("entries_missing", rows=rows, columns=columns, entries=entries), zeros
-        yield "sign", fact("entries_negated", rows=rows, columns=columns, entries=entries), negated
+    wrong, known = wrong_places(one)
+    largest = np.unravel_index(np.argmax(np.abs(want) * wrong), want.shape)
+    if not (want * wrong)[largest]:
+        return
+    factor = float(f"{(got[largest] / want[largest]).real:.6g}")
+    if factor not in (0, -1) and np.count_nonzero(wrong) == 1 and factor % 1 and 1 / factor % 1:
+        return  # any wrong entry is off by some number
+    for at in (known, fact("entries_somewhere", rows=(), columns=(), entries=())):
+        what = fact("entries_scaled", at=at, factor=factor)
+        if factor in (0, -1):
+            what = fact("entries_negated", at=at) if factor else fact("entries_missing", at=at)
+        yield {0.0: "incomplete", -1.0: "sign"}.get(factor, "factor"), what, np.where(wrong, factor * want, want)
+
+
+def wrong_places(one: Entries) -> tuple[np.ndarray, Fact]:
+    """Return where entries are wrong, as a mask and as a fact."""
+    size = np.abs(one.want)
+    within = one.within * np.max(size, initial=0.0)
+    wrong = np.abs(one.got - one.want) > within
+    rows, columns, entries = _places(wrong, size > within)
+    return wrong, fact("entries_somewhere", rows=rows, columns=columns, entries=entries)
 
 
 def _places(wrong: np.ndarray, nonzero: np.ndarray) -> tuple[tuple[object, ...], ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from gradcheck.checks.derivation import explain
 from gradcheck.checks.scope import Scope
 from gradcheck.engines.core import Core
@@ -11,6 +13,7 @@ from gradcheck.errors import Unsupported
 from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.expr.nodes import Attribute, Call, Derivative, Expr, Gradient, Literal, Name
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.terms import signed_terms, total_of
 from gradcheck.language.expr.traverse import rewrite, substitute
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
@@ -18,6 +21,8 @@ from gradcheck.language.symbolic.linear_maps import matrix_of
 
 #: The name of the gradient that is differentiated again, in the graph.
 _FIRST = "first_gradient_"
+#: Terms below this part of the largest are 0 but for rounding.
+_NOTHING = 1e-12
 
 
 def derived_formula(case: Case, term: Derivative, seed: int | None) -> Expr:
@@ -49,10 +54,7 @@ def derived_formula(case: Case, term: Derivative, seed: int | None) -> Expr:
         return Call("zeros", tuple(words.get(size, Literal(size)) for size in sizes)) if sizes else Literal(0)
     else:
         formula = _gradient(problem.case, by, seed)
-    if shape_of(Gradient(root)):
-        found = matrix_of(formula, root, by, shape_of, problem.sizes.values())
-    else:
-        found = _tidy(rewrite(formula, lambda node: Literal(1) if node == Gradient(root) else node))
+    found = _without_zeros(matrix_of(formula, root, by, shape_of, problem.sizes.values()), scope)
     return _with_names_of_case(found, root, rows, problem, scope)
 
 
@@ -65,31 +67,11 @@ def _gradient(case: Case, tensor: str, seed: int | None) -> Expr:
     return known[tensor]
 
 
-def _tidy(expr: Expr) -> Expr:
-    """Return it without factors of 1, and with floats where there is a choice.
-
-    An op that takes no number in place of a gradient is written with a tensor."""
-
-    def change(node: Expr) -> Expr:
-        match node:
-            case Call("where", (condition, *sides)) if not {*sides} - {Literal(0), Literal(1)}:
-                return Call("where", (condition, *(Literal(float(side == Literal(1))) for side in sides)))
-            case Call("mul", (Literal(1), other)) | Call("mul", (other, Literal(1))):
-                return other
-            case Call("neg", (Literal(int(number)),)):
-                return Literal(-number)
-            case Call("expand", (factor, shape)):
-                return _times(factor, Call("ones", (shape,)))
-            case Call("index_adjoint", (factor, Literal(int()) as place, Attribute() as shape)):
-                return _times(factor, Call("getitem", (Call("eye", (Call("getitem", (shape, Literal(0))),)), place)))
-            case _:
-                return node
-
-    return rewrite(expr, change)
-
-
-def _times(factor: Expr, tensor: Expr) -> Expr:
-    return tensor if factor == Literal(1) else Call("mul", (factor, tensor))
+def _without_zeros(total: Expr, scope: Scope) -> Expr:
+    """Return a sum without the terms that are 0."""
+    terms = [(term, sign, np.max(np.abs(scope.value_of(term)), initial=0.0)) for term, sign in signed_terms(total)]
+    kept = [(term, sign) for term, sign, size in terms if size > _NOTHING * max(size for *_, size in terms)]
+    return total_of(kept) if 0 < len(kept) < len(terms) else total
 
 
 def _with_names_of_case(expr: Expr, root: str, rows: str, problem: Problem, scope: Scope) -> Expr:

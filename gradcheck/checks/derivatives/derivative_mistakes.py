@@ -5,10 +5,10 @@ A mistake explains a claim if it gives the claimed numbers, which are not the ri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.derivatives.block_mistakes import blocks, some_entries
 from gradcheck.checks.derivatives.claimed_derivative import MOST_ENTRIES, ClaimedDerivative, claimed_at
 from gradcheck.checks.derivatives.derivative_formula import derived_formula
-from gradcheck.checks.derivatives.derivative_suggestion import suggestion
+from gradcheck.checks.derivatives.derivative_suggestion import suggestion, value_at
 from gradcheck.checks.derivatives.entry_mistakes import Guess, common_mistake, factors, orders, parts, wrong_diagonal
 from gradcheck.checks.derivatives.stated_derivatives import StatedDerivative
 from gradcheck.checks.failures.correction.edit_cause import edit_cause
@@ -28,14 +28,13 @@ from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.implementation.binding import ancestors_of
 from gradcheck.errors import GradcheckError, InvalidCase
-from gradcheck.facts import fact
+from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim
 from gradcheck.language.expr.nodes import Call, Derivative, Expr, Literal, Name
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.terms import at_most, signed_terms
+from gradcheck.language.expr.terms import at_most, negative, signed_terms
 from gradcheck.language.expr.traverse import rewrite
-from gradcheck.language.symbolic.linear_maps import negative
 
 #: The points at which a mistake must give the claimed numbers to be confirmed.
 _CONFIRMS, _MOST_POINTS = 2, 3
@@ -134,49 +133,30 @@ def _approximations(one: ClaimedDerivative) -> Iterator[Guess]:
         except GradcheckError:
             continue
         size = values[name].size
-        product = left.reshape(size, -1).T @ curvature.reshape(size, size) @ right.reshape(size, -1)
+        around_inner = left.reshape(size, -1).T @ curvature.reshape(size, size) @ right.reshape(size, -1)
         message = fact("gauss_newton", inner=name, of=stated.of, by=stated.rows)
-        yield "approximation", message, wide(product).reshape(one.want.shape)
+        yield "approximation", message, wide(around_inner).reshape(one.want.shape)
 
 
 def _factors(one: ClaimedDerivative) -> Iterator[Guess]:
-    """Yield what is off by a tensor, as a whole or along an axis."""
-    values = one.point.want.states[-1].values
-    sizes = {word: np.array(float(size)) for word, size in one.point.problem.sizes.items()}
-    yield from _multiples(one, {**values, **one.point.problem.constants, **sizes})
-
-
-def _multiples(one: ClaimedDerivative, known: Mapping[str, np.ndarray]) -> Iterator[Guess]:
-    want = one.want
-    for name, array in known.items():
-        if array.dtype.kind != "f" or not np.isfinite(array).all() or not np.all(array) or array.ndim > 1:
+    """Yield what is off by a tensor, or by a part of the graph."""
+    want, case = one.want, one.point.problem.case
+    calls = (node for claim in case.graph.values() for node in claim.expr.walk() if isinstance(node, Call))
+    words = [*one.point.want.states[-1].values, *case.constants, *one.point.problem.sizes]
+    for part in (*map(parse, words), *islice(calls, _MOST_PARTS)):
+        array = np.squeeze(value) if (value := value_at(part, one)) is not None else np.zeros(())
+        if not np.isfinite(array).all() or not np.all(array) or array.ndim > 1 or array.dtype.kind == "c":
             continue
         axes = [axis for axis, size in enumerate(want.shape) if array.ndim == 1 and size == array.size > 1]
-        for power in _POWERS:
-            with np.errstate(all="ignore"):
-                scale = wide(array) ** power
-            if array.size == 1:
-                yield "factor_of_tensor", fact("derivative_factor", tensor=name, power=power), want * scale.item()
-            for axis in axes:
-                along = scale.reshape([-1 if at == axis else 1 for at in range(want.ndim)])
-                yield "factor_of_tensor", fact("derivative_factor", tensor=name, power=power), want * along
-
-
-def _computed_factors(one: ClaimedDerivative) -> Iterator[Guess]:
-    """Yield what is off by a number or a vector that the graph computes."""
-    scope = one.point.scope(one.point.last_step)
-    found = {}
-    calls = (node for claim in one.point.problem.case.graph.values() for node in claim.expr.walk())
-    for node in islice((node for node in calls if isinstance(node, Call)), _MOST_PARTS):
-        try:
-            found[to_text(node)] = wide(np.asarray(scope.array_of(node)))
-        except (GradcheckError, ValueError):
-            continue
-    yield from _multiples(one, found)
+        for power, axis in product(_POWERS, axes if array.ndim else (None,)):
+            scale = array.astype(float) ** power
+            if axis is not None:
+                scale = scale.reshape([-1 if dim == axis else 1 for dim in range(want.ndim)])
+            yield "factor_of_tensor", fact("derivative_factor", tensor=to_text(part), power=power), want * scale
 
 
 def _terms(one: ClaimedDerivative) -> Iterator[Guess]:
-    """Yield the derived formula without a term, or with one of the other sign."""
+    """Yield the derived formula with one or two terms off by a factor."""
     try:
         derived = one.derive()
         terms = at_most(_MOST_TERMS, signed_terms(derived, products=_PRODUCTS)) or list(signed_terms(derived))
@@ -184,13 +164,26 @@ def _terms(one: ClaimedDerivative) -> Iterator[Guess]:
         values = [(sign, expr, wide(scope.array_of(expr))) for expr, sign in terms]
     except (GradcheckError, InvalidCase):
         return
-    for sign, expr, value in values if len(values) > 1 else []:
-        yield (
-            "one_term",
-            fact("term_missing", term=to_text(expr if sign > 0 else negative(expr))),
-            one.want - sign * value,
-        )
-        yield "one_term", fact("term_of_other_sign", term=to_text(expr)), one.want - 2 * sign * value
+    if one.got.shape != one.want.shape or len(values) < 2:
+        return
+    columns = np.stack([sign * value.ravel() for sign, _, value in values], axis=1)
+    found, _, rank, _ = np.linalg.lstsq(columns, one.got.ravel(), rcond=None)
+    size = len(values)
+    tried = [found.real.round(6)] if rank == size < len(columns) else [*(1 - np.eye(size)), *(1 - 2 * np.eye(size))]
+    for counts in tried:
+        of = zip(counts.tolist(), values, strict=True)
+        off = [_of_term(expr, sign, count) for count, (sign, expr, _) in of if count != 1]
+        if 0 < len(off) <= 2 and {*counts} <= {0, -1, 0.5, 1, 2}:
+            what = off[0] if len(off) == 1 else fact("two_causes", one=off[0], other=off[1])
+            yield "one_term", what, (columns @ counts).reshape(one.want.shape)
+
+
+def _of_term(expr: Expr, sign: int, count: float) -> Fact:
+    """Return how often a term is counted where it should be once."""
+    written = to_text(expr if sign > 0 or count == -1 else negative(expr))
+    if count not in (0, -1):
+        return fact("term_scaled", term=written, count=count)
+    return fact("term_of_other_sign", term=written) if count else fact("term_missing", term=written)
 
 
 def _chain(one: ClaimedDerivative) -> Iterator[Guess]:
@@ -216,6 +209,5 @@ _GUESSES: tuple[Callable[[Any], Iterator[Guess]], ...] = (
     some_entries,
     _chain,
     _terms,
-    _computed_factors,
     wrong_diagonal,
 )

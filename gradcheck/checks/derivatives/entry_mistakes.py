@@ -136,19 +136,3 @@ def factors(one: Entries) -> Iterator[Guess]:
         factor = float(f"{ratio.real:.6g}")
         kind = "sign" if factor == -1 else "factor"
         yield kind, fact("derivative_constant", factor=factor), want * factor
-
-
-def scaled_slices(one: Entries) -> Iterator[Guess]:
-    """Yield the entries where one row, column or other slice has a factor."""
-    if one.got.shape != one.want.shape:
-        return
-    for axis in range(one.want.ndim):
-        mine, right = np.moveaxis(one.got, axis, 0), np.moveaxis(one.want, axis, 0)
-        for place in range(len(right)):
-            largest = np.unravel_index(np.argmax(np.abs(right[place])), right[place].shape)
-            if right[place][largest] and not one.is_alike(mine[place], right[place]):
-                factor = float(f"{(mine[place][largest] / right[place][largest]).real:.6g}")
-                scaled = right.copy()
-                scaled[place] *= factor
-                what = fact("slice_with_factor", place=place, dim=axis, factor=factor)
-                yield "sign" if factor == -1 else "factor", what, np.moveaxis(scaled, 0, axis)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import reduce
 from itertools import islice
 from typing import TypeAlias, TypeGuard
 
@@ -46,6 +47,13 @@ def at_most(count: int, terms: Iterator[Term]) -> list[Term] | None:
     """Return the terms; None if there are more."""
     found = list(islice(terms, count + 1))
     return found if len(found) <= count else None
+
+
+def total_of(terms: Iterable[Term]) -> Expr:
+    """Return the sum of terms, those that are added first."""
+    first, *others = sorted(terms, key=lambda term: -term[1])
+    start = first[0] if first[1] > 0 else negative(first[0])
+    return reduce(lambda total, term: Call("add" if term[1] > 0 else "sub", (total, term[0])), others, start)
 
 
 def split_sign(expr: Expr) -> tuple[int, Expr]:
@@ -94,3 +102,14 @@ def _without_one(term: Call) -> Expr:
     """Return `a` for `a * 1` and `1 * a`."""
     rest = [factor for factor in term.args if factor != Literal(1)]
     return rest[0] if term.op == "mul" and len(rest) == 1 else term
+
+
+def negative(expr: Expr) -> Expr:
+    """Return a product or quotient with its first factor negated."""
+    match expr:
+        case Call("mul" | "div", (first, *others)):
+            return Call(expr.op, (negative(first), *others))
+        case Literal(int() | float() as number):
+            return Literal(-number)
+        case _:
+            return Call("neg", (expr,))

@@ -40,6 +40,12 @@ def _exponent(power: int) -> str:
     return "" if power == 1 else f" ** {power}"
 
 
+def _raised(tensor: str, power: int) -> str:
+    """Return a power of an expression, in brackets where it needs them."""
+    base = tensor if power == 1 or set(tensor).isdisjoint(" ") or tensor.endswith(")") else f"({tensor})"
+    return f"1 / {base}" if power == -1 else f"{base}{_exponent(power)}"
+
+
 def _power(word: str, power: float) -> str:
     return word if power == 1 else f"sqrt({word})" if power == 0.5 else f"{word} ** {format_number('value', power)}"
 
@@ -88,19 +94,22 @@ add_phrases(
         "block_alone": "one block alone: it belongs where the indices of {order:axes} are equal, and 0 elsewhere",
         "blocks_without_axis": "the blocks alone: they belong where the indices of {order:axes} are equal, and 0 "
         "elsewhere",
+        "blocks_everywhere": "right where the indices of {order:axes} are equal, not 0 elsewhere: eye(…) is missing",
         "block_diagonal_alone": "the entries at which the indices of {order:axes} differ are missing",
         "rows_summed": "summed over what is differentiated: {term} has a row for each element of it",
         "columns_summed": "summed over the elements by which it is differentiated: {term} has a column for each",
-        "entries_missing": lambda f: f"0 stands {_at(f)} instead of what belongs there",
-        "entries_negated": lambda f: f"the sign is wrong {_at(f)}",
+        "entries_missing": "0 stands {at} instead of what belongs there",
+        "entries_negated": "the sign is wrong {at}",
         "is_the_value": "it is {tensor} itself, not its derivative",
         "chain_stops": "it is {term}: the factor {factor} of the chain rule is missing",
         "triangle_alone": "the {side} triangle alone",
         "derivative_inverted": "the inverse of what is right: the Jacobian of the inverse function",
-        "derivative_factor": lambda f: f"off by the factor {f['tensor']}{_exponent(f['power'])}",
-        "slice_with_factor": "off by the factor {factor:value} at index {place} of dim {dim} alone",
+        "derivative_factor": lambda f: f"off by the factor {_raised(f['tensor'], f['power'])}",
+        "entries_somewhere": _at,
+        "entries_scaled": "off by the factor {factor:value} {at}",
         "derivative_constant": "off by the factor {factor:value}",
         "term_missing": "one term is missing: {term}",
+        "term_scaled": "one term has the factor {count:value}: {term}",
         "terms_missing": "terms are missing: {terms:and}",
         "no_mask": lambda f: (
             f"a {'mask' if f['value'] == '0' else 'case'} is missing: {f['value']} belongs "

@@ -33,6 +33,15 @@ FULL = np.arange(1.0, 37).reshape(2, 3, 2, 3)
         (A * [1, -1, -1], A, "the sign is wrong in columns 1 and 2"),
         (A * [[1, 1, 1], [1, -1, 1]], A, "the sign is wrong at entry [1, 1]"),
         (A[0] * [1, -1, 1], A[0], "the sign is wrong at entry [1]"),
+        (A * [[1], [0.5]], A, "off by the factor 0.5 in row 1"),
+        (A * [1, 1, 0.3], A, "off by the factor 0.3 in column 2"),
+        (A * [[1, 1, 1], [1, -3, 1]], A, "off by the factor -3 at entry [1, 1]"),
+        (A * [[1, 1, 1], [1, 0.37, 1]], A, ""),
+        (
+            np.einsum("iab,ij->iajb", BATCH, np.ones((3, 3))),
+            BLOCKS,
+            "right where the indices of axes 0 and 2 are equal",
+        ),
         (A + A[::-1], A, ""),
     ],
 )

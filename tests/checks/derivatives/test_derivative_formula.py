@@ -39,12 +39,12 @@ GRAPH = """
 @pytest.mark.parametrize(
     ("of", "by", "written"),
     [
-        ("s", "x", "ones(x.shape)"),
-        ("m", "x", "c / d * ones(x.shape)"),
-        ("e", "x", "-1 * eye(d)[0] + eye(d)[1]"),
+        ("s", "x", "ones(d)"),
+        ("m", "x", "c * ones(d) / d"),
+        ("e", "x", "eye(d)[1] - eye(d)[0]"),
         ("y", "x", "outer(A @ x, ones(d)) / d + mean(x) * A"),
         ("p", "x", "outer(eye(p.shape[0])[1], eye(d)[1]) - outer(eye(p.shape[0])[0], eye(d)[0])"),
-        ("p", "u", "tensor([[1.0, -1.0], [0.0, 2]])"),
+        ("p", "u", "tensor([[1.0, -1.0], [0.0, 2.0]])"),
         ("q", "x", "A / d"),
     ],
 )

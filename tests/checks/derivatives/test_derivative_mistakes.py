@@ -70,10 +70,10 @@ def diagnoses(text: str, section: str, of: str, by: str, claim: str) -> tuple[Di
         (LAYER, "hessians", "t", "x", "2 * A.T @ A", "one_term", "one term is missing: 2 * eye(n)"),
         (LAYER, "hessians", "g", "x", "A + A.T", "one_term", "one term is missing: 2 * eye(n)"),
         (LAYER, "jacobians", "h", "x", "W.T @ (1 - h ** 2)", "summed", "has a row for each"),
-        (LAYER, "jacobians", "k", "x", "cos(W @ x)[:, None] * W", "factor_of_tensor", "the factor sin(c) ** -1"),
+        (LAYER, "jacobians", "k", "x", "cos(W @ x)[:, None] * W", "factor_of_tensor", "the factor 1 / sin(c)"),
         (LAYER, "jacobians", "z", "x", "jacobian(z, u)", "mixed_up", "the factor jacobian(u, x) of the chain rule"),
         (LAYER, "jacobians", "s", "c", "s", "forward_value", "s itself"),
-        (LAYER, "jacobians", "G", "W", "einsum('il,mj->ijml', eye(n), W)", "path_dropped", "the path through matmul"),
+        (LAYER, "jacobians", "G", "W", "einsum('il,mj->ijml', eye(n), W)", "one_term", "one term is missing"),
     ],
 )  # fmt: skip
 def test_it_is_named(text: str, section: str, of: str, by: str, claim: str, kind: str, words: str) -> None:
@@ -105,7 +105,7 @@ def test_a_missing_size_is_a_factor_and_corrected() -> None:
         graph: {r: X - mu, f: "-0.5 * (r * (r @ linalg.inv(L @ L.T))).sum()"}
     """
     found = diagnoses(text, "hessians", "f", "mu", "-linalg.inv(L @ L.T)")
-    assert [say(one.message) for one in found[:1]] == ["off by the factor n ** -1"]
+    assert [say(one.message) for one in found[:1]] == ["off by the factor 1 / n"]
     assert found[1].formula == "-linalg.inv(L @ L.T) * n"
 
 

@@ -47,7 +47,7 @@ CURVE = """
         (UNICYCLE, "jacobians", "y", "u", "tensor([[sin(x[2]), 0], [cos(x[2]), 0], [0, 2]])", "did_you_mean",
          "tensor([[cos(x[2]), 0], [sin(x[2]), 0], [0, 1.0]])"),
         (LOGISTIC, "hessians", "f", "w", "X @ diag(s * (1 - s)) @ X.T / n", "did_you_mean",
-         "X.T @ diag((1 - s) * s) @ X / n"),
+         "X.T @ diag(s * (1 - s)) @ X / n"),
         (CURVE, "jacobians", "m", "k", "-k * m", "did_you_mean", "-s * m"),
     ],
 )  # fmt: skip

@@ -11,7 +11,6 @@ from gradcheck.checks.derivatives.entry_mistakes import (
     factors,
     orders,
     parts,
-    scaled_slices,
     wrong_diagonal,
     wrong_products,
 )
@@ -21,7 +20,7 @@ OTHER = np.array([[2.0, -1.0], [0.5, 4.0]])
 
 
 def kinds(got: np.ndarray, want: np.ndarray = J, term: str = "J") -> str:
-    guesses = (wrong_products, orders, factors, parts, wrong_diagonal, scaled_slices)
+    guesses = (wrong_products, orders, factors, parts, wrong_diagonal)
     found = common_mistake([Entries(got, want, 1, term, 1e-6)], guesses)
     return found[1].kind if found else ""
 
@@ -39,8 +38,6 @@ def kinds(got: np.ndarray, want: np.ndarray = J, term: str = "J") -> str:
         (np.triu(J), "triangle_alone"),
         (np.linalg.inv(J), "derivative_inverted"),
         (J + J.T, "transpose_term_added"),
-        (J * np.array([[1.0], [0.5]]), "slice_with_factor"),
-        (J * np.array([1.0, -1.0]), "slice_with_factor"),
         (J.ravel(), "derivative_reshaped"),
         (J + OTHER, ""),
         (J, ""),
