@@ -73,6 +73,7 @@ def diagnoses(text: str, section: str, of: str, by: str, claim: str) -> tuple[Di
         (LAYER, "jacobians", "k", "x", "cos(W @ x)[:, None] * W", "factor_of_tensor", "the factor 1 / sin(c)"),
         (LAYER, "jacobians", "z", "x", "jacobian(z, u)", "mixed_up", "the factor jacobian(u, x) of the chain rule"),
         (LAYER, "jacobians", "s", "c", "s", "forward_value", "s itself"),
+        (LAYER, "jacobians", "G", "W", "2 * einsum('il,mj->ijml', eye(n), W)", "one_term", "one term is missing"),
         (LAYER, "jacobians", "G", "W", "einsum('il,mj->ijml', eye(n), W)", "one_term", "one term is missing"),
     ],
 )  # fmt: skip

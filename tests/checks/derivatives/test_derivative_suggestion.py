@@ -18,6 +18,13 @@ UNICYCLE = """
     graph: {y: "stack([x[0] + u[0] * cos(x[2]), x[1] + u[0] * sin(x[2]), x[2] + u[1]])"}
 """
 
+BLOCKS = """
+    inputs: {x: "randn(4)", v: "randn(2)"}
+    constants: {R: "randn(2, 2)", S: "randn(2, 2)"}
+    graph: {y: "cat([R @ x[:2], S @ x[2:]])", z: "2 * R @ (2 * R @ (2 * R @ v + v))"}
+    backward: {z: randn(2)}
+    let: {Q: 2 * R}
+"""
 CURVE = """
     dims: {n: 6}
     inputs: {a: "rand([])", k: "rand([])"}
@@ -49,6 +56,9 @@ CURVE = """
         (LOGISTIC, "hessians", "f", "w", "X @ diag(s * (1 - s)) @ X.T / n", "did_you_mean",
          "X.T @ diag(s * (1 - s)) @ X / n"),
         (CURVE, "jacobians", "m", "k", "-k * m", "did_you_mean", "-s * m"),
+        (BLOCKS, "jacobians", "y", "x", "cat([cat([R, S], 1), cat([zeros(2, 2), zeros(2, 2)], 1)], 0)", "did_you_mean",
+         "cat([cat([R, zeros(2, 2)], 1), cat([zeros(2, 2), S], 1)], 0)"),
+        (BLOCKS, "jacobians", "z", "v", "S @ S @ S + S @ S", "did_you_mean", "Q @ Q @ Q + Q @ Q"),
     ],
 )  # fmt: skip
 def test_a_part_of_the_derived_one_is_suggested_or_all_of_it(
