@@ -17,7 +17,6 @@ from gradcheck.cli.supervisor import supervise
 from gradcheck.cli.write_files import CaseFileText
 from gradcheck.errors import GradcheckError
 from gradcheck.forks import CRASH
-from gradcheck.reports.phrases import say
 from gradcheck.reports.safe_text import count
 
 if TYPE_CHECKING:
@@ -71,6 +70,8 @@ def _report_skipped(one: Snapshot) -> int:
     if one.large:
         write_stderr(f"{where}: the gradient of {', '.join(one.large)} has too many numbers for a file")
     if one.result.is_failing:
+        from gradcheck.reports.phrases import say
+
         limits = [error.message for error in one.result.errors if error.kind in ("timeout", "memory")]
         why = say(limits[0]) if limits else "does not pass; see gradcheck run"
         write_stderr(f"{where}: is left as it is, since it {why}")

@@ -62,6 +62,14 @@ def _size(of: Expr, axis: int) -> Expr:
     return Call("getitem", (Attribute(of, "shape"), Literal(axis)))
 
 
+def _in_rolls(cross: Call, rank: int) -> Expr:
+    """Return a vector product as a difference of products of rolled ones."""
+    (one, other), dim = cross.args[:2], Literal(_whole(dict(cross.kwargs).get("dim", Literal(-1))) % rank)
+    turned = [[Call("roll", (of, Literal(by), dim)) for of in (one, other)] for by in (-1, -2)]
+    parts = [Call("mul", (turned[at][0], turned[1 - at][1])) for at in (0, 1)]
+    return Call("sub", tuple(parts))
+
+
 class _Terms:
     """The terms of the parts of one formula, and the size of each letter."""
 
@@ -81,6 +89,8 @@ class _Terms:
             return left + [t._replace(sign=-t.sign) if name == "sub" else t for t in right]
         if isinstance(expr, Call) and name == "where" and not reads[0]:
             return self._chosen(expr, reads)
+        if isinstance(expr, Call) and name.endswith("cross"):
+            return self.of(_in_rolls(expr, len(self.shape_of(expr))))
         if not isinstance(expr, Call) or sum(reads) != 1:
             raise Unsupported(f"a matrix through {name} is not derived")
         at = reads.index(True)
