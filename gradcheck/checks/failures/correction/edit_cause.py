@@ -98,16 +98,16 @@ class _Comparison:
 
     def _as_factor(self, wrong: Expr, right: Expr) -> Diagnosis | None:
         """Return a part of one formula as the quotient of both."""
-        for kind, whole, less, source in (
-            ("no_factor", right, wrong, right),
-            ("extra_factor", wrong, right, wrong),
-            ("no_divisor", wrong, right, right),
-            ("extra_divisor", right, wrong, wrong),
+        for whole, less, source in (
+            (right, wrong, right),
+            (wrong, right, wrong),
+            (wrong, right, right),
+            (right, wrong, wrong),
         ):
             for part in dict.fromkeys(source.walk()):
                 is_tensor = isinstance(part, (Name, Gradient, Call)) and part is not source
                 if is_tensor and len(to_text(part)) <= _MOST_SHOWN and self._same(Call("mul", (less, part)), whole):
-                    return _cause("factor_of_tensor", fact(kind, factor=to_text(part)))
+                    return _factor_cause(to_text(part), source is right, is_divisor=whole is not source)
         return None
 
     def _same(self, one: Expr, other: Expr) -> bool:
@@ -156,9 +156,9 @@ class _Comparison:
             case _ if sign != other:
                 return None
             case 0, count if count:
-                return _of_factors("no", want)
+                return _of_factors(want, is_missing=True)
             case count, 0 if count:
-                return _of_factors("extra", got)
+                return _of_factors(got, is_missing=False)
             case 1, 1 if got[0][0] != want[0][0]:
                 return self._exchanged(_to_power(*got[0]), _to_power(*want[0]))
             case 1, 1 if got[0][1] is not wrong:
@@ -168,10 +168,10 @@ class _Comparison:
         return None
 
     def _in_call(self, wrong: Expr, right: Expr) -> Diagnosis | tuple[Expr, Expr] | None:
-        for kind, whole, less in (("no_factor", right, wrong), ("extra_factor", wrong, right)):
+        for whole, less in ((right, wrong), (wrong, right)):
             for place in (0, 1) if isinstance(whole, Call) and whole.op == "matmul" else ():
                 if self._same(whole.children[place], less):
-                    return _cause("factor_of_tensor", fact(kind, factor=to_text(whole.children[1 - place])))
+                    return _factor_cause(to_text(whole.children[1 - place]), whole is right)
         if not isinstance(wrong, Call) or not isinstance(right, Call):
             return None
         got, want = _arguments(wrong), _arguments(right)
@@ -250,12 +250,17 @@ def _product_of(factors: Sequence[_Part]) -> Expr:
     return _joined(factors, "mul", "div")
 
 
-def _of_factors(what: str, factors: Sequence[_Part]) -> Diagnosis | None:
-    """Return that factors are missing (`no`) or too much (`extra`), if short."""
+def _of_factors(factors: Sequence[_Part], is_missing: bool) -> Diagnosis | None:
+    """Return that factors are missing or too much, if they are short."""
     is_divisor = all(power < 0 for power, _ in factors)
     text = to_text(_product_of([(1, factor) for _, factor in factors] if is_divisor else factors))
-    kind = f"{what}_{'divisor' if is_divisor else 'factor'}"
-    return None if len(text) > _MOST_SHOWN and len(factors) > 1 else _cause("factor_of_tensor", fact(kind, factor=text))
+    return None if len(text) > _MOST_SHOWN and len(factors) > 1 else _factor_cause(text, is_missing, is_divisor)
+
+
+def _factor_cause(factor: str, is_missing: bool, is_divisor: bool = False) -> Diagnosis:
+    if is_divisor:
+        return _cause("factor_of_tensor", fact("no_divisor" if is_missing else "extra_divisor", factor=factor))
+    return _cause("factor_of_tensor", fact("no_factor" if is_missing else "extra_factor", factor=factor))
 
 
 def _to_power(power: int, factor: Expr) -> Expr:
