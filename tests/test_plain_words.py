@@ -18,9 +18,9 @@ PACKAGE = ROOT / "gradcheck"
 #: from 90,500 with numbers that are NaN in every engine, forwards in high precision, Jacobians and Hessians; from
 #: 94,500 with causes that a correction gives, parts of a derived Jacobian, and imports outside of a stranger's folder;
 #: from 94,900 with first cases of somebody's own formula or code, and what further draws of other people's code showed;
-#: from 95,900 with causes of wrong derivations, Jacobians and code that had none in fresh exams of each; from 96,400 with
-#: Jacobians by index letters and by entries, LaTeX as in papers, classes that import and hold data in further ways, and
-#: stated gradients that only rounding excuses.
+#: from 95,900 with causes of wrong derivations, Jacobians and code that had none in fresh exams of each;
+#: from 96,400 with Jacobians by index letters and by entries, LaTeX as in papers, classes that import and hold data in
+#: further ways, and stated gradients that only rounding excuses.
 MOST_LINES = 97_300
 MOST_LINES_OF_CHECKS = 31_800
 #: Names that more than one module, or more than one class, has.

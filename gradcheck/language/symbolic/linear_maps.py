@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from math import prod
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from gradcheck.errors import Unsupported
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.terms import split_sign, total_of
 from gradcheck.language.expr.traverse import gradient_names
 from gradcheck.language.symbolic.matrix_entries import entries_of
-from gradcheck.language.symbolic.term_forms import FULL, squeezed, written
+from gradcheck.language.symbolic.term_forms import FULL, Letters, Term, squeezed, written
 
 #: What holds where a comparison does not.
 _OPPOSITES = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
@@ -23,23 +23,6 @@ _OPPOSITES = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": 
 _MOST_LISTED = 36
 #: The shape of an expression.
 ShapeOf: TypeAlias = Callable[[Expr], tuple[int, ...]]
-#: The letter of each dimension, None for a dimension of size 1.
-Letters: TypeAlias = tuple[int | None, ...]
-
-
-class Term(NamedTuple):
-    """A product whose dimensions are `out`.
-
-    `factors` are tensors by the letters of their dimensions; letters of neither `out` nor g are summed. It is negative
-    if `sign` is -1, and times `scale`, over `divisor`. It `selects` if it takes entries by their places.
-    """
-
-    out: Letters
-    factors: tuple[tuple[Letters, Expr], ...] = ()
-    sign: int = 1
-    scale: tuple[Expr, ...] = ()
-    divisor: tuple[Expr, ...] = ()
-    selects: bool = False
 
 
 def matrix_of(formula: Expr, root: str, by: str, shape_of: ShapeOf, open_sizes: Collection[int] = ()) -> Expr:

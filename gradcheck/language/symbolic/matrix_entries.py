@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
 from gradcheck.language.expr.nodes import Sequence as Items
 from gradcheck.language.expr.terms import split_sign, total_of
 from gradcheck.language.expr.traverse import mentions, rewrite
-
-if TYPE_CHECKING:
-    from gradcheck.language.symbolic.linear_maps import Term
+from gradcheck.language.symbolic.term_forms import Term
 
 #: Ops that move the elements of their first operand.
 _MOVING = ("getitem", "roll", "flip", "T", "mT")

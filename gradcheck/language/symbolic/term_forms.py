@@ -5,21 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from gradcheck.errors import Unsupported
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Slice
 from gradcheck.language.expr.nodes import Sequence as Items
 
-if TYPE_CHECKING:
-    from gradcheck.language.symbolic.linear_maps import Term
-
+#: The letter of each dimension, None for a dimension of size 1.
+Letters: TypeAlias = tuple[int | None, ...]
 #: Factors by the letters of their dimensions.
-_Factors: TypeAlias = dict[tuple[int | None, ...], Expr]
+_Factors: TypeAlias = dict[Letters, Expr]
 #: A slice that takes all.
 FULL = (Slice(), Slice(Literal(None), Literal(None)))
 #: The letters of results and of sums in an einsum.
 _OF_RESULT, _OF_SUMS = ascii_lowercase[8:], ascii_lowercase[:8]
+
+
+class Term(NamedTuple):
+    """A product whose dimensions are `out`.
+
+    `factors` are tensors by the letters of their dimensions; letters of neither `out` nor g are summed. It is negative
+    if `sign` is -1, and times `scale`, over `divisor`. It `selects` if it takes entries by their places.
+    """
+
+    out: Letters
+    factors: tuple[tuple[Letters, Expr], ...] = ()
+    sign: int = 1
+    scale: tuple[Expr, ...] = ()
+    divisor: tuple[Expr, ...] = ()
+    selects: bool = False
 
 
 def written(term: Term, rows: Iterable[int], columns: Sequence[Expr], sizes: Mapping[int, Expr]) -> Expr:

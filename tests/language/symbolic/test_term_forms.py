@@ -8,8 +8,7 @@ from gradcheck.errors import Unsupported
 from gradcheck.language.expr.nodes import Name
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.symbolic.linear_maps import Term
-from gradcheck.language.symbolic.term_forms import squeezed, written
+from gradcheck.language.symbolic.term_forms import Term, squeezed, written
 
 #: Letters 0 and 1 are those of the rows at most; 4 is summed.
 SIZES = {letter: Name(f"n{letter}") for letter in range(5)}
