@@ -84,11 +84,12 @@ def _channels(value: Any, input: Any, what: str) -> Any:
 def move_statistics(running: Any, batch: Any, moment: Callable[[np.ndarray], Any], momentum: float) -> None:
     """Move a running statistic towards the batch's, in place.
 
-    One that is read-only, as the names of a claim are, stays: one claim must not change what others are about."""
+    A read-only array, as the names of a claim are, stays: one claim must not change what others are about. Raises
+    ValueError for another object that cannot be written to."""
     if running is None or not hasattr(batch, "__array__"):  # residues of exact arithmetic have no statistics
         return
     values, known = np.asarray(batch), np.asarray(running)
-    if values.size and known.flags.writeable:
+    if values.size and not (known is running and not known.flags.writeable):
         known[...] = (1 - momentum) * known + momentum * moment(values).reshape(known.shape)
 
 

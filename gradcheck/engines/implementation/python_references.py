@@ -81,7 +81,8 @@ def _reference(found: Any, sources: list[str]) -> str:
     module = module or ("numpy" if type(found).__module__.startswith("numpy") else "")
     name = name or getattr(found, "__name__", "")
     if name and _leads_to(module, name) is found and module != "__main__":
-        file = inspect.getsourcefile(sys.modules[module]) if module != "numpy" else None
+        home = sys.modules[module]
+        file = inspect.getsourcefile(home) if module != "numpy" and hasattr(home, "__file__") else None
         is_own = file is not None and not is_installed_file(file)
         return f"{file}:{name}" if is_own and "." not in module else f"{module}:{name}"
     if not name:
@@ -105,6 +106,8 @@ def _write_instance(owner: Any, sources: list[str]) -> str:
         given += [f"{key}={_literal(one)}" for key, one in owner.keywords.items()]
         made = f"functools.partial({', '.join([_local_name(owner.func, sources), *given])})"
         sources.append("import functools")
+    elif type(owner).__module__ == "builtins":  # a set: its constructor's arguments are no attributes
+        raise Unsupported("its source does not stand alone")
     else:
         given = [f"{name}={text}" for name, text in _constructor_arguments(owner)]
         made = f"{_local_name(type(owner), sources)}({', '.join(given)})"
