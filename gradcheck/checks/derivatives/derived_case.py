@@ -59,8 +59,11 @@ def derived_case(problem: Problem, listed: list[StatedDerivative]) -> DerivedCas
     made: dict[bool, dict[str, list[Claim]]] = {False: {}, True: {}}
     for one in listed:
         claimed = with_names(one.claim.expr, gradients)
-        factor = _in_dtype(claimed, one.claim.expr, scope, array.dtype) if array.ndim else claimed
-        formula = replace(Claim.of(_contraction(root, factor, array.ndim)), place=one.claim.place)
+        gradient: Expr = Gradient(root)
+        factor = claimed
+        if array.ndim:
+            gradient, factor = _in_one_dtype(gradient, claimed, one.claim.expr, scope, array.dtype)
+        formula = replace(Claim.of(_contraction(gradient, factor, array.ndim)), place=one.claim.place)
         known = claims.setdefault((one.by, formula.text), ([], claimed))[0]
         known.append(one)
         of_tensor = made[one.what.is_stated_wrong].setdefault(one.by, [])
@@ -77,24 +80,26 @@ def derived_case(problem: Problem, listed: list[StatedDerivative]) -> DerivedCas
     return DerivedCase(case, root, claims, first_order)
 
 
-def _in_dtype(claimed: Expr, stated: Expr, scope: Scope, dtype: np.dtype) -> Expr:
-    """Return a claim of other numbers, or lists, in the dtype of the gradient.
+def _in_one_dtype(gradient: Expr, claimed: Expr, stated: Expr, scope: Scope, dtype: np.dtype) -> tuple[Expr, Expr]:
+    """Return the incoming gradient and a claim, or list, in one dtype.
 
-    What contracts them takes no two dtypes. Complex numbers stay: in a real dtype they would lose a part."""
+    What contracts them takes no two. Complex numbers stay: in a real dtype they would lose a part."""
     try:
         found, is_list = scope.array_of(stated).dtype, not hasattr(scope.value_of(stated), "shape")
     except (GradcheckError, ValueError):  # reported where it is evaluated
-        return claimed
+        return gradient, claimed
     if is_list:
         claimed = Call("tensor", (claimed,))
-    return claimed if found == dtype or found.kind == "c" else Call("to", (claimed, Dtype(dtype.name)))
+    if found.kind == "c" != dtype.kind:
+        return Call("to", (gradient, Dtype(found.name))), claimed
+    return gradient, claimed if found == dtype or found.kind == "c" else Call("to", (claimed, Dtype(dtype.name)))
 
 
-def _contraction(root: str, claimed: Expr, ndim: int) -> Expr:
+def _contraction(gradient: Expr, claimed: Expr, ndim: int) -> Expr:
     """Return the gradient that a Jacobian claims, for any incoming one."""
     if not ndim:
-        return Call("mul", (Gradient(root), claimed))
-    return Call("tensordot", (Gradient(root), claimed), (("dims", Literal(ndim)),))
+        return Call("mul", (gradient, claimed))
+    return Call("tensordot", (gradient, claimed), (("dims", Literal(ndim)),))
 
 
 def contracted_claim(formula: Expr, root: str) -> Expr | None:
@@ -105,8 +110,10 @@ def contracted_claim(formula: Expr, root: str) -> Expr | None:
     if isinstance(gradient, Call) and formula.op != "tensordot" and not gradient_names(claimed):
         inner = contracted_claim(gradient, root)
         return None if inner is None else Call(formula.op, (inner, claimed))
-    if isinstance(claimed, Call) and claimed.op == "to" and isinstance(claimed.args[-1], Dtype):
-        claimed = claimed.args[0]
+    gradient, claimed = (
+        one.args[0] if isinstance(one, Call) and one.op == "to" and isinstance(one.args[-1], Dtype) else one
+        for one in (gradient, claimed)
+    )
     return claimed if gradient == Gradient(root) and formula.op != "div" and not gradient_names(claimed) else None
 
 

@@ -190,6 +190,19 @@ def test_complex_rows_are_the_gradients_that_torch_leaves() -> None:
     assert found.status == "passed"
 
 
+def test_rows_of_real_tensors_are_complex_where_inputs_are() -> None:
+    found = checked(
+        """
+        dtype: complex128
+        inputs: {z: randn(3)}
+        graph: {y: abs(z) ** 2}
+        jacobians: {y: {z: diag(2 * z)}}
+        wrong_jacobians: {y: {z: diag(2 * z.conj())}}
+        """
+    )
+    assert found.status == "passed"
+
+
 def test_kinks_are_visited_on_both_sides() -> None:
     graph = "    inputs: {x: [1.0, 2.0, 3.0]}\n    graph: {a: relu(x), f: (a ** 2).sum()}\n"
     assert with_claims("jacobians", "a", "x", ["diag(where(x > 0, 1.0, 0.0))"], graph).status == "passed"

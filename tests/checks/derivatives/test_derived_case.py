@@ -47,3 +47,4 @@ def test_a_suggested_contraction_gives_the_derivative() -> None:
     assert claimed("tensordot(grad(z), diag(x), dims=1)") is None
     assert claimed("tensordot(grad(y), diag(x), dims=1) * n / 2") == "diag(x) * n / 2"
     assert claimed("tensordot(grad(y), to(diag(k), torch.float64), dims=1)") == "diag(k)"
+    assert claimed("tensordot(to(grad(y), torch.complex128), diag(z), dims=1)") == "diag(z)"
