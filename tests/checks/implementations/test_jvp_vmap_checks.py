@@ -33,23 +33,3 @@ def test_code_alone_is_held_to_its_gradients(spec: Any) -> None:
     check_function(functions.Doubled.apply, x=(3, 2), spec=spec)
     with pytest.raises(AssertionError, match="it has the wrong sign"):
         check_function(functions.WrongRules.apply, x=(3, 2), spec=spec)
-
-
-def test_forward_mode_of_jax_is_held_to_its_gradients() -> None:
-    jax = pytest.importorskip("jax")
-
-    def root(otherwise: float) -> Any:
-        @jax.custom_jvp
-        def found(x: Any) -> Any:
-            return jax.numpy.sqrt(jax.numpy.maximum(x, 0.5))
-
-        @found.defjvp
-        def _(primals: Any, tangents: Any) -> Any:
-            y = found(primals[0])
-            return y, jax.numpy.where(primals[0] > 0.5, tangents[0] / (2 * y), otherwise)
-
-        return found
-
-    check_function(root(0.0), x=(5,))
-    with pytest.raises(AssertionError, match="forward mode"):
-        check_function(root(1.0), x=(5,))

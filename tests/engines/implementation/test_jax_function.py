@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from gradcheck import run
 from gradcheck.language.loader import load_text
+from gradcheck.testing import check_function
 from tests.engines.elsewhere import Elsewhere
+from tests.paths import ROOT
 
 
 def test_its_own_rule_is_asked_in_double_precision(elsewhere: Elsewhere) -> None:
@@ -198,3 +203,29 @@ def judged_of_jax() -> list[str]:
 
     plain = lambda z: jax.numpy.exp(z)  # noqa: E731
     return [verdict(*one) for one in ((square(False), None), (plain, None), (plain, "exp(z)"), (square(True), "z * z"))]
+
+
+def test_forward_mode_is_held_to_its_gradients() -> None:
+    """In a new process: a failing check starts others, which a fork that has JAX's threads cannot."""
+    code = f"from {__name__} import forward_mode_held_to_gradients as check; check()"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=300)
+
+
+def forward_mode_held_to_gradients() -> None:
+    import jax
+
+    def root(otherwise: float) -> Any:
+        @jax.custom_jvp
+        def found(x: Any) -> Any:
+            return jax.numpy.sqrt(jax.numpy.maximum(x, 0.5))
+
+        @found.defjvp
+        def _(primals: Any, tangents: Any) -> Any:
+            y = found(primals[0])
+            return y, jax.numpy.where(primals[0] > 0.5, tangents[0] / (2 * y), otherwise)
+
+        return found
+
+    check_function(root(0.0), x=(5,))
+    with pytest.raises(AssertionError, match="forward mode"):
+        check_function(root(1.0), x=(5,))
