@@ -278,7 +278,8 @@ def _evaluate_identity(claims: StepClaims, claim: Claim, slacks: list[np.ndarray
     notes = tuple(dict.fromkeys(note for c in compared for note in c.notes))
     if not value.size:
         notes += (fact("no_elements"),)
-    steps = {name: claims.case.let[name].expr for name in claims.case.let_steps_of(claim.expr)}
-    if claims.point.trial is None and compares_with_itself(inline_steps(claim.expr, steps)):
-        notes += (fact("same_sides", check=claim.text),)
+    if claims.point.trial is None:
+        steps = {name: claims.case.let[name].expr for name in claims.case.let_steps_of(claim.expr)}
+        if compares_with_itself(inline_steps(claim.expr, steps)):
+            notes += (fact("same_sides", check=claim.text),)
     return replace(subject.passed(), elements=value.size, notes=notes)

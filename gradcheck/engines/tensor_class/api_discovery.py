@@ -13,8 +13,7 @@ import numpy as np
 
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import Api
-from gradcheck.engines.tensor_class.makers import SAMPLE as _SAMPLE
-from gradcheck.engines.tensor_class.makers import data_makers, maker_of, of_wrapped
+from gradcheck.engines.tensor_class.makers import SAMPLE, data_makers, maker_of, of_wrapped
 from gradcheck.engines.tensor_class.members import candidates, vars_of
 from gradcheck.engines.tensor_class.pass_lookup import words_of
 from gradcheck.engines.tensor_class.storages import is_storage
@@ -57,7 +56,7 @@ def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None
         api.backward_name = _backward_of(api.pass_type)
     if not api.backward_name and enable_gradients(api):
         api.backward_name = _backward_of(api.tensor_type)
-        made = api.make(np.array(0.5) if api.is_scalar else _SAMPLE, True)
+        made = api.make(np.array(0.5) if api.is_scalar else SAMPLE, True)
     above = (kind for kind in reversed(api.tensor_type.__mro__) if hasattr(kind, api.backward_name))
     api.base_type = next(above, api.tensor_type) if api.backward_name else api.tensor_type
     api.gradient_name = next((n for n in dialects.GRADIENTS if _may_hold_gradient(made, n)), "")
@@ -91,7 +90,7 @@ def _leaf_type_of(constructor: Callable[..., Any]) -> type | None:
 def _holds_sample(api: Api, made: Any) -> bool:
     """Return whether a sample tensor has the sample's numbers."""
     try:
-        found, wanted = api.read(made), np.array(0.5) if api.is_scalar else _SAMPLE
+        found, wanted = api.read(made), np.array(0.5) if api.is_scalar else SAMPLE
         return found.size == wanted.size and np.allclose(found.reshape(wanted.shape), wanted, 1e-2)
     except (Unsupported, *USER_EXCEPTIONS):
         return False
@@ -195,7 +194,7 @@ def _first_tensor(api: Api) -> Any:
 
     The first flag with which it can be made and read is kept."""
     problem: BaseException | None = None
-    ways = ((False, False, _SAMPLE), (False, True, _SAMPLE), (True, False, np.array(0.5)))
+    ways = ((False, False, SAMPLE), (False, True, SAMPLE), (True, False, np.array(0.5)))
     for scalar, lists, array in ways:
         for flag, if_wanted in api.grad_flags:
             api.is_scalar, api.needs_lists, api.grad_flag, api.grad_flag_value = scalar, lists, flag, if_wanted
@@ -235,9 +234,9 @@ def _storage_of(api: Api, made: Any) -> str:
 
 
 def _holds_arrays(api: Api) -> bool:
-    tensor = api.make(_SAMPLE, True)
+    tensor = api.make(SAMPLE, True)
     try:
-        if api.read(tensor).shape != _SAMPLE.shape:
+        if api.read(tensor).shape != SAMPLE.shape:
             return False
     except Unsupported:
         return False
@@ -248,7 +247,7 @@ def _holds_arrays(api: Api) -> bool:
 
 def _divides_only_numbers(api: Api) -> bool:
     """Return whether a quotient raises for arrays, and not for numbers."""
-    number, array = (api.make(values, True) for values in (np.array(0.5), _SAMPLE))
+    number, array = (api.make(values, True) for values in (np.array(0.5), SAMPLE))
     try:
         number / number
     except USER_EXCEPTIONS:  # it has no quotients
@@ -264,7 +263,7 @@ def _tells_shape(tensor: Any) -> bool:
     """Return whether a sample tensor has a shape, and it is the sample's."""
     try:
         shape = getattr(tensor, "shape", ())
-        return tuple(shape() if callable(shape) else shape) == _SAMPLE.shape
+        return tuple(shape() if callable(shape) else shape) == SAMPLE.shape
     except USER_EXCEPTIONS:
         return False
 
@@ -273,7 +272,7 @@ def _has_working_method(api: Api, name: str) -> bool:
     """Return whether there is such a method, and it returns something."""
     if not hasattr(api.tensor_type, name):
         return False
-    given = api.make(_SAMPLE @ _SAMPLE.T, True)
+    given = api.make(SAMPLE @ SAMPLE.T, True)
     method = getattr(given, name, None)
     others = (given,) if name in _PRODUCTS else ()
     try:
@@ -286,7 +285,7 @@ def _converts(api: Api) -> bool:
     """Return whether it converts lists, or has arrays for gradients."""
     home = sys.modules.get(getattr(api.tensor_type, "__module__", ""))
     try:
-        made = api.constructor(_SAMPLE.tolist())
+        made = api.constructor(SAMPLE.tolist())
         values = next(candidates(made, dialects.VALUES, ()), None)
         if isinstance(values, np.ndarray) or isinstance(api.gradient(made), np.ndarray):
             return True
@@ -298,7 +297,7 @@ def _converts(api: Api) -> bool:
 
 def gradient_places(api: Api) -> list[str]:
     """Return attributes and methods named like a gradient that no table has."""
-    made = api.make(np.array(0.5) if api.is_scalar else _SAMPLE, True)
+    made = api.make(np.array(0.5) if api.is_scalar else SAMPLE, True)
     shared = [name for kind in type(made).__mro__[:-1] for name in vars(kind)]
     named = [name for name in (*vars_of(made), *shared) if _is_gradient_name(name) and _may_hold_gradient(made, name)]
     return [name for name in dict.fromkeys(named) if name not in (api.backward_name, *dialects.GRADIENTS)]

@@ -12,6 +12,7 @@ import re
 
 from gradcheck.autograd.op import lookup
 from gradcheck.language.expr.nodes import (
+    OPPOSITES,
     Attribute,
     Call,
     Derivative,
@@ -42,7 +43,6 @@ _ALONG_AXES = {
     "sum": r"\sum", "prod": r"\prod", "amax": r"\max", "amin": r"\min",
     **{name: rf"\operatorname{{{name}}}" for name in ("mean", "softmax", "softmin", "logsumexp", "cumsum")},
 }  # fmt: skip
-_OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 
 
 def to_latex(expr: Expr) -> str:
@@ -151,16 +151,16 @@ def _axes_of(dim: Expr | None) -> str | None:
 
 def _as_number(expr: Expr, least: int) -> list[Piece]:
     """Return the pieces of an operand, where a condition counts as 0 or 1."""
-    if isinstance(expr, Call) and expr.op in _OPPOSITE:
+    if isinstance(expr, Call) and expr.op in OPPOSITES:
         return [r"\mathbf{1}\left[", (expr, 0), r"\right]"]
     return [(expr, least)]
 
 
 def _spell_selection(condition: Expr, chosen: Expr, other: Expr) -> Spelling | None:
     """Spell `where` with 0 on one side as a product with an indicator."""
-    if _is_zero(chosen) and isinstance(condition, Call) and condition.op in _OPPOSITE:
-        condition, chosen, other = Call(_OPPOSITE[condition.op], condition.args), other, chosen
-    if not _is_zero(other) or not isinstance(condition, Call) or condition.op not in _OPPOSITE:
+    if _is_zero(chosen) and isinstance(condition, Call) and condition.op in OPPOSITES:
+        condition, chosen, other = Call(OPPOSITES[condition.op], condition.args), other, chosen
+    if not _is_zero(other) or not isinstance(condition, Call) or condition.op not in OPPOSITES:
         return None
     sign = r"\," if isinstance(chosen, Literal) else r" \odot "
     return _PRODUCT, [(chosen, _PRODUCT), sign, *_as_number(condition, 0)]

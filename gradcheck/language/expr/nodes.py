@@ -11,6 +11,9 @@ from itertools import zip_longest
 from types import EllipsisType
 from typing import Any
 
+#: Comparisons, each with the one that holds where it does not.
+OPPOSITES = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Expr:

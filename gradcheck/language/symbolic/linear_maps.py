@@ -6,23 +6,18 @@ have letters, as in an einsum. From the leaves up, `p * (g - (g * p).sum())` bec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from math import prod
-from typing import TypeAlias
 
 from gradcheck.errors import Unsupported
-from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name, Sequence, Slice
+from gradcheck.language.expr.nodes import OPPOSITES, Attribute, Call, Expr, Gradient, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.terms import split_sign, total_of
 from gradcheck.language.expr.traverse import gradient_names
 from gradcheck.language.symbolic.matrix_entries import entries_of
-from gradcheck.language.symbolic.term_forms import FULL, Letters, Term, squeezed, written
+from gradcheck.language.symbolic.term_forms import FULL, Letters, ShapeOf, Term, squeezed, written
 
-#: What holds where a comparison does not.
-_OPPOSITES = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 #: The most entries that are listed one by one.
 _MOST_LISTED = 36
-#: The shape of an expression.
-ShapeOf: TypeAlias = Callable[[Expr], tuple[int, ...]]
 
 
 def matrix_of(formula: Expr, root: str, by: str, shape_of: ShapeOf, open_sizes: Collection[int] = ()) -> Expr:
@@ -204,8 +199,8 @@ class _Terms:
         """Return the terms of a `where`, of which each side is linear or 0."""
         condition, *sides = expr.args
         opposite = Call("logical_not", (condition,))
-        if isinstance(condition, Call) and condition.op in _OPPOSITES:
-            opposite = Call(_OPPOSITES[condition.op], condition.args)
+        if isinstance(condition, Call) and condition.op in OPPOSITES:
+            opposite = Call(OPPOSITES[condition.op], condition.args)
         if sides[0] == Literal(0) and opposite.op == "ne":
             return self.of(sides[1])  # a guard, outside of which it holds
         found = list[Term]()

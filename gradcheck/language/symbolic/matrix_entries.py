@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +15,10 @@ from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
 from gradcheck.language.expr.nodes import Sequence as Items
 from gradcheck.language.expr.terms import split_sign, total_of
 from gradcheck.language.expr.traverse import mentions, rewrite
-from gradcheck.language.symbolic.term_forms import Term
+from gradcheck.language.symbolic.term_forms import ShapeOf, Term
 
 #: Ops that move the elements of their first operand.
 _MOVING = ("getitem", "roll", "flip", "T", "mT")
-_ShapeOf: TypeAlias = Callable[[Expr], tuple[int, ...]]
 
 
 def entries_of(
@@ -27,7 +26,7 @@ def entries_of(
     rows: tuple[int, ...],
     columns: tuple[int, ...],
     sizes: Mapping[int | None, int],
-    shape_of: _ShapeOf,
+    shape_of: ShapeOf,
 ) -> Expr:
     """Return `tensor([[…], …])`, or the list of a number's gradient."""
     found = []
@@ -38,7 +37,7 @@ def entries_of(
 
 
 def _products(
-    terms: Sequence[Term], place: tuple[int, ...], sizes: Mapping[int | None, int], shape_of: _ShapeOf
+    terms: Sequence[Term], place: tuple[int, ...], sizes: Mapping[int | None, int], shape_of: ShapeOf
 ) -> Iterator[tuple[Expr, int]]:
     """Yield the products that an entry is the sum of, with their signs."""
     for term in terms:
@@ -63,7 +62,7 @@ def _products(
                 yield reduce(lambda one, other: Call("div", (one, other)), term.divisor, found), int(np.sign(number))
 
 
-def _element(expr: Expr, place: tuple[int, ...], shape_of: _ShapeOf) -> Expr:
+def _element(expr: Expr, place: tuple[int, ...], shape_of: ShapeOf) -> Expr:
     """Return an element of a tensor, such as `cos(x[0])` of `cos(x)`."""
     shape = shape_of(expr)
     if not shape or isinstance(expr, Literal):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from string import ascii_lowercase
 from typing import NamedTuple, TypeAlias
@@ -11,6 +11,8 @@ from gradcheck.errors import Unsupported
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Slice
 from gradcheck.language.expr.nodes import Sequence as Items
 
+#: The shape of an expression.
+ShapeOf: TypeAlias = Callable[[Expr], tuple[int, ...]]
 #: The letter of each dimension, None for a dimension of size 1.
 Letters: TypeAlias = tuple[int | None, ...]
 #: Factors by the letters of their dimensions.
