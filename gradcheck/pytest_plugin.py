@@ -38,6 +38,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("gradcheck_files", "files of gradcheck's cases, besides *.gradcheck.yaml", type="args", default=[])
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse an entry of `gradcheck_files` that no file can match."""
+    for entry in config.getini("gradcheck_files"):
+        is_pattern = any(letter in entry for letter in "*?[") or ("/" not in entry and entry.endswith(_SUFFIXES))
+        if not (is_pattern or (config.rootpath / entry).exists()):
+            raise pytest.UsageError(f"gradcheck_files: there is no {_without_commands(entry)} in {config.rootpath}")
+
+
 @pytest.fixture
 def check_function(request: pytest.FixtureRequest) -> Callable[..., Any]:
     """Return `gradcheck.testing.check_function`, in the test's `dtype` if any."""
@@ -127,6 +135,10 @@ class CaseItem(pytest.Item):
         """Return the report, or the reason of an expected failure."""
         if isinstance(excinfo.value, (CaseFailed, pytest.xfail.Exception)):
             return str(excinfo.value)
+        from gradcheck.errors import GradcheckError
+
+        if isinstance(excinfo.value, GradcheckError):  # it may quote a configuration
+            return _without_commands(str(excinfo.value))
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:

@@ -65,12 +65,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def call(project: Path, *words: str) -> tuple[int, list[str]]:
+def call(project: Path, *words: str, may_fail: bool = False) -> tuple[int, list[str]]:
     plugin = ("-p", "no:gradcheck", "-p", "gradcheck.pytest_plugin")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "GRADCHECK_REFERENCE": "core"}
     done = run_python("-m", "pytest", *plugin, "-q", "--color=no", *words, cwd=project, env=environment)
-    assert done.stderr == ""
-    return done.returncode, done.stdout.splitlines()
+    assert done.stderr == "" or may_fail
+    return done.returncode, (done.stdout + done.stderr).splitlines()
 
 
 def test_its_own_files_those_of_the_option_and_those_named_are_collected(project: Path) -> None:
@@ -164,6 +164,24 @@ def test_a_collected_file_is_shown_by_a_plain_name(tmp_path: Path, monkeypatch: 
     (tmp_path / f"{name}.gradcheck.yaml").write_text(GOOD)
     _, lines = call(tmp_path, "--collect-only", "-v")
     assert not [line for line in lines if line.startswith("::") or "\x1b" in line]
+
+
+def test_a_configuration_commands_no_terminal_and_no_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TF_BUILD", "True")
+    (tmp_path / "one.gradcheck.yaml").write_text(GOOD)
+    (tmp_path / "gradcheck.toml").write_text('"\\u001b]0;title\\u0007##vso[task.setvariable]" = 1\n')
+    code, lines = call(tmp_path, "-rA")
+    assert (code, any("unknown key" in line for line in lines)) == (1, True)
+    assert not [line for line in lines if "##vso" in line or "\x1b" in line]
+
+
+@pytest.mark.parametrize(("entry", "code"), [("casses", 4), ("more/non.yaml", 4), ("more/*.yaml", 0), ("any.yaml", 0)])
+def test_an_entry_of_the_option_that_nothing_matches_is_an_error(tmp_path: Path, entry: str, code: int) -> None:
+    (tmp_path / "test_own.py").write_text("def test_own():\n    pass\n")
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\ngradcheck_files = {entry}\n")
+    found, lines = call(tmp_path, may_fail=True)
+    assert found == code
+    assert any(f"gradcheck_files: there is no {entry}" in line for line in lines) is (code == 4)
 
 
 @pytest.mark.parametrize("suffix", ["yml", "YAML", "Yml"])

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from io import StringIO
-from itertools import takewhile
 
 import click
 
@@ -80,7 +79,8 @@ class LazyGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Refuse an option that is also a file: a shell replaces `*` by names."""
-        for word in () if ctx.resilient_parsing else takewhile(lambda word: word != "--", args):
+        end = args.index("--") + 1 if "--" in args else len(args)  # the end of options may be a file, too
+        for word in () if ctx.resilient_parsing else args[:end]:
             if word.startswith("-") and word != "-" and os.path.lexists(word):
                 raise UsageError(f"'{word}' is an option, and a file here", hint=f"write ./{word} for the file")
         return super().parse_args(ctx, args)

@@ -108,7 +108,7 @@ def test_a_mistake_is_exit_code_2_and_a_line(
 
 
 @pytest.mark.parametrize(
-    "names", [("--engine=evil.py:X.yaml",), ("--allow-code", "a.yaml"), ("--engine", "evil.py:X"), ("-oa.yaml",)]
+    "names", [("--engine=evil.py:X.yaml",), ("--allow-code", "a.yaml"), ("--engine", "evil.py:X"), ("-oa.yaml",), ("--",)]
 )
 def test_the_name_of_a_file_is_no_option(folder: Path, gradcheck: Any, names: tuple[str, ...]) -> None:
     """A shell writes `*` out: `gradcheck run *` must not import what a file's name tells it to."""
@@ -125,6 +125,8 @@ def test_the_name_of_a_file_is_no_command(folder: Path, gradcheck: Any) -> None:
     (folder / "evil.py").write_text("open('ran', 'w')\n")
     outcome = gradcheck(*sorted(os.listdir()))
     assert (outcome.code, "'conform' is a command, and a file here" in outcome.err) == (2, True)
+    (folder / "--").touch()
+    assert gradcheck(*sorted(os.listdir())).code == 2
     assert not (folder / "ran").exists()
 
 
