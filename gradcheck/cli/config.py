@@ -252,6 +252,9 @@ class _SettingsFile:
                 raise UsageError(f"{place}: an override names no paths", hint='such as paths = ["cases/slow"]')
             found = dict(self._settings(table, ("paths", *OVERRIDABLE), number))
             paths = found.pop("paths").value
+            for path in paths:
+                if not (set("*?[") & set(path) or os.path.exists(path)):
+                    raise UsageError(f"{self._place('paths', number)}: there is no '{path}' to override options for")
             yield tuple(os.path.abspath(path) for path in paths), found
 
     def _settings(self, table: Mapping[str, Any], known: tuple[str, ...], number: int = -1) -> dict[str, Setting]:

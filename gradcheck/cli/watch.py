@@ -22,6 +22,8 @@ from gradcheck.reports.safe_text import count
 
 #: Seconds between two checks of the files, and after a change, for editors that write in several steps.
 _EVERY, _SETTLES = 0.5, 0.1
+#: The exit code of a run's process that ended by itself; an engine may end it with 0.
+_FINISHED = 99
 #: Time and size of each file.
 FileStates = dict[str, tuple[int, int]]
 
@@ -115,5 +117,6 @@ def _run_in_fork(once: Callable[[tuple[str, ...]], object], paths: tuple[str, ..
             report_from_here()
             once(paths)
         finally:
-            os._exit(0)
-    os.waitpid(child, 0)
+            os._exit(_FINISHED)
+    if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != _FINISHED:
+        write_stderr("gradcheck: the process of this run has ended before its report was written")

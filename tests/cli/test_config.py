@@ -223,7 +223,7 @@ paths = ["cases/wrong.yaml"]
 rtol = 10.0
 
 [[tool.gradcheck.overrides]]
-paths = ["cases/g*.yaml", "elsewhere"]
+paths = ["cases/g*.yaml", "else*"]
 seed = 5
 """
 
@@ -242,9 +242,10 @@ def test_some_paths_have_settings_of_their_own(wrong: Path, folder: Path, gradch
         ("overrides = 3\n", "pyproject.toml:2:1: overrides must be tables; write each as [[tool.gradcheck.overrides]]"),
         ("[[tool.gradcheck.overrides]]\nrtol = 1\n", "pyproject.toml:2:1: an override names no paths"),
         (
-            "[[tool.gradcheck.overrides]]\npaths = ['a']\njobs = 2\n",
+            "[[tool.gradcheck.overrides]]\npaths = ['a*']\njobs = 2\n",
             "pyproject.toml:4:1: unknown key 'jobs' in [tool.gradcheck]; the keys are paths, engine, ",
         ),
+        ("[[tool.gradcheck.overrides]]\npaths = ['a']\nseed = 2\n", "pyproject.toml:3:1: there is no 'a' to override"),
     ],
 )
 def test_mistakes_in_overrides_are_told(folder: Path, text: str, message: str) -> None:
@@ -256,7 +257,7 @@ def test_mistakes_in_overrides_are_told(folder: Path, text: str, message: str) -
 
 def test_overrides_are_looked_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not for each key of each of them, which would take time in proportion to the square of their number."""
-    table = '[[tool.gradcheck.overrides]]\npaths = ["a"]\n'
+    table = '[[tool.gradcheck.overrides]]\npaths = ["a*"]\n'
     write(folder, f"[tool.gradcheck]\nseed = 2\n{(table + 'seed = 1' + chr(10)) * 200}{table}odd = 1\n")
     looked: list[str] = []
     match = re.match

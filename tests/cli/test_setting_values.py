@@ -204,8 +204,8 @@ def test_a_wrong_value_in_a_file_is_told_with_its_line(folder: Path, gradcheck: 
 @pytest.mark.parametrize("key", OVERRIDABLE)
 @pytest.mark.parametrize("kind", WRONG)
 def test_a_wrong_value_in_an_override_is_told_with_its_line(folder: Path, gradcheck: Any, key: str, kind: str) -> None:
-    first = f"[[tool.gradcheck.overrides]]\npaths = ['a']\n{key} = {RIGHT[key][0]}\n"
-    second = f"[[tool.gradcheck.overrides]]\npaths = ['b']\n{key} = {WRONG[kind]}\n"
+    first = f"[[tool.gradcheck.overrides]]\npaths = ['a*']\n{key} = {RIGHT[key][0]}\n"
+    second = f"[[tool.gradcheck.overrides]]\npaths = ['b*']\n{key} = {WRONG[kind]}\n"
     (folder / "pyproject.toml").write_text(f"[tool.gradcheck]\n{key} = {RIGHT[key][0]}\n{first}{second}")
     outcome = gradcheck("config")
     if key in RIGHT_FOR.get(kind, ()):

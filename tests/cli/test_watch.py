@@ -63,6 +63,8 @@ def test_it_runs_again_what_is_saved_until_it_is_interrupted(wrong: Path, cases:
         found = lines_until(out, "watching")
         assert "changed: helper.py" in found
         assert "NameError" in found
+        (folder / "helper.py").write_text("import os\nos._exit(0)\n")
+        assert "the process of this run has ended before its report was written" in lines_until(out, "watching")
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         assert process.wait(200) == 130
