@@ -35,6 +35,12 @@ def test_a_wrong_one_fails_with_a_table() -> None:
         check_engine(wrong_engine("recurses"), ops=["mul"])
 
 
+@pytest.mark.parametrize("cases", ["nowhere", []])
+def test_cases_that_cannot_be_read_are_no_success(cases: Any) -> None:
+    with pytest.raises(AssertionError, match="no such file|no cases"):
+        check_engine("core", cases, ops=["mul"])
+
+
 def test_a_property_may_be_excused() -> None:
     assert check_engine(wrong_engine("recurses"), ops=["mul"], allow=["graphs of 100,000 nodes"])
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from numbers import Integral, Real
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,8 +116,11 @@ class Options:
             raise UsageError(f"a case cannot run in the dtype {self.dtype!r}", hint="it is a floating or complex one")
         for name in ("rtol", "atol", "trials", "timeout", "memory"):
             number = getattr(self, name)
-            if number is not None and not number >= 0:
-                raise UsageError(f"{name} is {number}, and cannot be negative")
+            if number is not None and not (isinstance(number, Real) and 0 <= float(number) < np.inf):
+                raise UsageError(f"{name} is {number!r}", hint="it is a finite number, and not negative")
+        for name in ("seed", "trials", "jobs"):
+            if not isinstance(number := getattr(self, name), (Integral, NoneType)):
+                raise UsageError(f"{name} is {number!r}", hint="it is a whole number")
         if self.jobs < 1:
             raise UsageError(f"{self.jobs} processes check nothing", hint="one is the least")
         if not self.engines:

@@ -40,10 +40,8 @@ class CaseSelection:
     @property
     def has_whole_files(self) -> bool:
         """True if every case of each file runs."""
-        narrowed = (
-            self.keyword or self.tags or self.shard or self.last_failed or any("::" in path for path in self.paths)
-        )
-        return not narrowed
+        narrowed = (self.keyword, self.tags, self.shard, self.last_failed, self.changed_since)
+        return not (any(narrowed) or any("::" in path for path in self.paths))
 
     def __call__(self) -> Loaded:
         """Return cases and errors of files. Raises NothingToDo for neither."""

@@ -9,7 +9,8 @@ import click
 
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand, current_configuration
-from gradcheck.cli.output import is_terminal, stdout, terminal_width, write_stdout
+from gradcheck.cli.group import EMPTY
+from gradcheck.cli.output import is_terminal, stdout, terminal_width, write_stderr, write_stdout
 from gradcheck.cli.supervisor import supervise
 from gradcheck.reports import Look
 
@@ -52,4 +53,7 @@ def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: 
         write_stdout(report.as_markdown(found))
     else:
         write_stdout(report.render(found, look))
-    return max(unread, 5 if found.checked_nothing else 0 if found.holds else 1)
+    no_case = bool(paths) and not (found.cases is not None and found.cases.cases)
+    if no_case:
+        write_stderr(f"gradcheck: no case about an engine was found in {', '.join(paths)}")
+    return max(unread, EMPTY if found.checked_nothing or no_case else 0 if found.holds else 1)

@@ -99,7 +99,7 @@ def write_stdout(text: str, *, is_data: bool = False) -> None:
     end_fork()
     stream = stdout()
     if stream is None:
-        return
+        raise UsageError("cannot write to the standard output: it is closed")
     if _report_file is not None and _report_stream is not None and not is_same(_report_stream.fileno(), _report_file):
         raise UsageError("cannot write to the standard output: somebody's code has closed it")
     if not is_data:

@@ -66,14 +66,14 @@ def _resolve(name: str) -> Engine:
             raise UsageError(message, hint=entry.install_hint) from error
         return found
     if ":" in name:
-        return engine_from_spec(name, installed=isinstance(name, InstalledSpec))
+        return engine_from_spec(name)
     if name.endswith(".py"):
         there = _name_hint("", _import_user_code(name, lambda: module_of_program_file(name)))
         raise UsageError(f"{name} is a file, no engine", hint=f"write {name}:CLASS{there and f'; {there}'}")
     if name in LIBRARY_CLASSES:
         if util.find_spec(name) is None:
             raise UsageError(f"the engine {name!r} is a library that is not installed", hint=f"pip install {name}")
-        return engine_from_spec(LIBRARY_CLASSES[name], installed=True)
+        return engine_from_spec(InstalledSpec(LIBRARY_CLASSES[name]))
     offered = {point.name: point for point in metadata.entry_points(group=ENTRY_POINT_GROUP)}
     if name in offered:
         point = offered[name]
@@ -85,15 +85,15 @@ def _resolve(name: str) -> Engine:
     raise UsageError(f"there is no engine {name!r}", hint=hint)
 
 
-def engine_from_spec(spec: str, *, installed: bool = False) -> Engine:
+def engine_from_spec(spec: str) -> Engine:
     """Return the engine that `file.py:attr` or `package.module:attr` names.
 
-    A module of that name in the working directory comes first, unless the module is `installed`. Raises UsageError."""
+    A module of that name in the working directory comes first, unless it is an `InstalledSpec`. Raises UsageError."""
     if not all(spec.rpartition(":")[::2]):
         raise UsageError(f"'{spec}' names no engine", hint="write FILE.py:CLASS or PACKAGE.MODULE:CLASS")
     where, _, attribute = spec.rpartition(":")
     home = Path(where).stem if _is_file(where) else where
-    found, module = _find_object(spec, None if installed else Path.cwd())
+    found, module = _find_object(spec, None if isinstance(spec, InstalledSpec) else Path.cwd())
     engine = as_engine(found, f"{home}.{attribute}", spec, module)
     if getattr(engine, "spec", None) == "":
         engine.spec = spec  # type: ignore[attr-defined]

@@ -16,7 +16,9 @@ _INVISIBLE = frozenset(
     )
 )
 #: The selector of coloured emoji, where it follows none.
-_SELECTOR = re.compile("(?<=\\w)\ufe0f+")
+_SELECTOR = re.compile(
+    "(?<![\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001ffff])\ufe0f+"
+)
 
 
 def plain(text: str) -> str:

@@ -25,6 +25,9 @@ SQUARE = "{inputs: {x: [1, 2]}, graph: {y: x * x, loss: y.sum()}}"
         ({"dtype": "float99"}, "cannot run in the dtype 'float99'"),
         ({"rtol": -1.0}, "rtol is -1.0"),
         ({"timeout": float("nan")}, "timeout is nan"),
+        ({"atol": float("inf")}, "atol is inf"),
+        ({"seed": "7"}, "seed is '7'; it is a whole number"),
+        ({"jobs": 1.5}, "jobs is 1.5; it is a whole number"),
         ({"engines": ()}, "no engine"),
     ],
 )

@@ -26,6 +26,12 @@ def test_each_case_and_each_broken_file_is_in_one_part(many: Path) -> None:
     assert {len(part.cases) for part in parts} == {2, 3}
 
 
+def test_some_cases_of_a_file_are_no_whole_file() -> None:
+    """Entries of a baseline about the others are neither told as gone nor dropped."""
+    assert CaseSelection(("cases",)).has_whole_files
+    assert not CaseSelection(("cases",), changed_since="HEAD").has_whole_files
+
+
 def test_a_part_that_is_empty_is_told(cases: Path) -> None:
     with pytest.raises(NothingToDo, match=r"part 3 of 3 is empty: there is no more than 2; make fewer parts"):
         CaseSelection(("cases",), shard=(3, 3))()

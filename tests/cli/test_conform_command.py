@@ -39,6 +39,12 @@ def test_a_file_that_cannot_be_read_is_exit_code_2(cases: Path, gradcheck: Any) 
     assert "cases       2 right, 0 wrong" in outcome.out
 
 
+def test_files_without_a_case_about_an_engine_are_exit_code_5(cases: Path, gradcheck: Any) -> None:
+    (cases / "code.yaml").write_text("inputs: {x: 1}\ngraph: {y: x * x}\nimplementations: {y: own.py:square}\n")
+    outcome = gradcheck("conform", "core", "cases/code.yaml", "--op", "mul")
+    assert (outcome.code, "no case about an engine was found in cases/code.yaml" in outcome.err) == (5, True)
+
+
 def test_an_unknown_engine_is_exit_code_2(gradcheck: Any) -> None:
     outcome = gradcheck("conform", "nowhere.py:Tensor")
     assert outcome.code == 2

@@ -108,7 +108,8 @@ def test_a_mistake_is_exit_code_2_and_a_line(
 
 
 @pytest.mark.parametrize(
-    "names", [("--engine=evil.py:X.yaml",), ("--allow-code", "a.yaml"), ("--engine", "evil.py:X"), ("-oa.yaml",), ("--",)]
+    "names",
+    [("--engine=evil.py:X.yaml",), ("--allow-code", "a.yaml"), ("--engine", "evil.py:X"), ("-oa.yaml",), ("--",)],
 )
 def test_the_name_of_a_file_is_no_option(folder: Path, gradcheck: Any, names: tuple[str, ...]) -> None:
     """A shell writes `*` out: `gradcheck run *` must not import what a file's name tells it to."""

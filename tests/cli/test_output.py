@@ -6,6 +6,7 @@ import difflib
 import io
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,12 @@ def test_every_report_is_written_to_its_file(folder: Path, capsys: pytest.Captur
 def test_without_a_file_it_is_stdout(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outputs(format="json").write(NOTHING)
     assert json.loads(capsys.readouterr().out)["cases"] == []
+
+
+def test_a_report_is_not_lost_in_a_closed_stdout(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(UsageError, match="standard output: it is closed"):
+        outputs(format="json").write(NOTHING)
 
 
 def test_two_reports_need_two_files(folder: Path) -> None:

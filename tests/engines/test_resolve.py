@@ -13,7 +13,8 @@ import pytest
 
 from gradcheck.engines import resolve
 from gradcheck.engines.core import Core
-from gradcheck.engines.resolve import resolve_engine
+from gradcheck.engines.resolve import InstalledSpec, imported_anew, resolve_engine
+from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.errors import UsageError
 
 TENSOR = """
@@ -78,6 +79,18 @@ def test_a_file_hides_no_module_of_its_name(folder: Path) -> None:
 def test_a_module_in_the_working_directory(folder: Path) -> None:
     write(folder / "wd_engine.py", TENSOR)
     assert resolve_engine("wd_engine:Tensor").name == "wd_engine.Tensor"
+
+
+def test_what_is_installed_stays_so_when_it_is_imported_again(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A case may have an engine imported once more, and the folder of the case a module of its name."""
+    monkeypatch.syspath_prepend(str(library := tmp_path_factory.mktemp("library")))
+    write(library / "placed.py", TENSOR)
+    engine = resolve_engine(InstalledSpec("placed:Tensor"))
+    assert isinstance(engine, TensorClassEngine)
+    write(folder / "placed.py", f"{TENSOR}\nraise SystemExit('the folder ran')\n")
+    assert imported_anew(engine) is not engine
 
 
 def test_an_attribute_of_an_attribute(folder: Path) -> None:

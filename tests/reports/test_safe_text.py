@@ -22,7 +22,10 @@ from gradcheck.reports.safe_text import count, for_log, ordinal, plain, plain_li
         ("lone\ud800", "lone\\ud800"),
         ("soft\u00ad vowel\u180e joined\u200d", "soft\\xad vowel\\u180e joined\\u200d"),
         ("note\ufff9\ufffb tag\U000e0041\U000e007f", "note\\ufff9\\ufffb tag\\U000e0041\\U000e007f"),
-        ("x\ufe00 x\ufe0f \u180b \u2800", "x\\ufe00 x\\ufe0f \\u180b \\u2800"),
+        (
+            "x\ufe00 x\ufe0f -\ufe0f ❤\ufe0f\ufe0f \u180b \u2800",
+            "x\\ufe00 x\\ufe0f -\\ufe0f ❤\ufe0f\\ufe0f \\u180b \\u2800",
+        ),
         ("filler\u3164 variant\U000e0100", "filler\\u3164 variant\\U000e0100"),
         ("own\ue000 none\ufffe\U0010ffff", "own\\ue000 none\\ufffe\\U0010ffff"),
         ("grün 梯度 ∂ \u00a0\u3000 e\u0301 ❤\ufe0f", "grün 梯度 ∂ \u00a0\u3000 e\u0301 ❤\ufe0f"),

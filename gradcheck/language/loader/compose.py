@@ -70,6 +70,10 @@ class Composer:
         self.reported: Counter[str] = Counter()
         try:
             data, root = self._build(Parser(text))
+        except UnicodeEncodeError as error:
+            raise InvalidCase(
+                f"{text[error.start]!a} is half of a character", place=Place(self.file, first, 1)
+            ) from None
         except yaml.YAMLError as error:
             told = self._slips(text, error) or [self._syntax_error(error)]
             self.errors += told[:-1]

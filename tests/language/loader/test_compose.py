@@ -78,6 +78,7 @@ def test_of_one_kind_of_abuse_only_the_first_few_are_told() -> None:
         ("a: [", "is never closed"),
         ("a: [[[1]]]", "nested more than 3 deep"),
         ("a: [1, 2, 3, 4, 5, 6]", "the file writes out more than 5 values"),
+        ("a: \ud800", "'\\\\ud800' is half of a character"),
     ],
 )
 def test_what_ends_a_document(text: str, message: str) -> None:
