@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 #: The exit code of a fork that ends here, and of a command that did not finish.
 CRASH = 3
+
+#: Ends a process whose code swallows every interruption at its time limit; None if nobody would notice.
+give_up: Callable[[], object] | None = None
 
 #: The process that reports; of each thread, since a program may run cases in several.
 _reporting: ContextVar[int | None] = ContextVar("_reporting", default=None)

@@ -37,7 +37,7 @@ def test_a_wrong_one_fails_with_a_table() -> None:
 
 @pytest.mark.parametrize("cases", ["nowhere", []])
 def test_cases_that_cannot_be_read_are_no_success(cases: Any) -> None:
-    with pytest.raises(AssertionError, match="no such file|no cases"):
+    with pytest.raises(AssertionError, match=r"no such file|no cases"):
         check_engine("core", cases, ops=["mul"])
 
 

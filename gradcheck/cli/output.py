@@ -216,7 +216,7 @@ class Outputs:
                 )
             except UsageError as error:
                 lost.append(error)
-        if not self.file or lost:
+        if (not self.file or lost) and (stdout() is not None or not self.reports):
             self._write_stdout(result, begun, plain)
         if lost:
             raise lost[0]

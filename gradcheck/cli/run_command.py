@@ -57,12 +57,13 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     if not chosen.pop("watch"):
         return _check_paths(paths, chosen)
     from gradcheck.cli.select import default_paths
-    from gradcheck.cli.watch import watch
+    from gradcheck.cli.watch import code_folders, watch
 
     def once(some: tuple[str, ...]) -> int:
         return run_command(click.Command("run", callback=lambda: _check_paths(some, dict(chosen))), [])
 
-    watch(paths or default_paths(), options.engine_names(chosen), once)
+    paths = paths or default_paths()
+    watch(paths, tuple(code_folders(paths, [chosen, *(one.choices for one in chosen["overrides"])])), once)
     return 0
 
 

@@ -14,10 +14,12 @@ import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NoReturn
 
 import click
 
+from gradcheck import forks
 from gradcheck.cli.options import engine_names
 from gradcheck.cli.output import reserve_stdout, write_stderr
 from gradcheck.engines.registry import ENGINES
@@ -100,6 +102,7 @@ def _run_in_fork(own: CommandProcess, again: bool) -> bool:
             os.close(read)
             _end_with_parent(parent)
             own.result_pipe, own.pipe_file, own.may_fork = write, os.fstat(write), False
+            forks.give_up = partial(os._exit, CRASH) if again else None
             return attempt > 0
         os.close(write)
         fate, told = _watch(child), _read_exit_code(read)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module, util
 from pathlib import Path
+from typing import Any
 
+from gradcheck.cli.options import engine_names
 from gradcheck.cli.output import write_stderr
 from gradcheck.engines.library_imports import importing_elsewhere
 from gradcheck.errors import UsageError
@@ -28,8 +30,10 @@ _FINISHED = 99
 FileStates = dict[str, tuple[int, int]]
 
 
-def watch(paths: Sequence[str], engines: Iterable[str], once: Callable[[tuple[str, ...]], object]) -> None:
-    """Call `once` with all paths, then with affected ones, until interrupted."""
+def watch(paths: Sequence[str], code: Sequence[str], once: Callable[[tuple[str, ...]], object]) -> None:
+    """Call `once` with all paths, then with affected ones, until interrupted.
+
+    A Python file below the folders of `code` affects all."""
     if STDIN in paths:
         raise UsageError("--watch looks at files, and '-' is the standard input", hint="name the file")
     if not hasattr(os, "fork"):
@@ -37,7 +41,6 @@ def watch(paths: Sequence[str], engines: Iterable[str], once: Callable[[tuple[st
     with importing_elsewhere():
         for module in ("gradcheck.checks.scheduling.run", "gradcheck.engines.core", "gradcheck.engines.torch"):
             import_module(module)
-    code = tuple(engine_folders(engines))
     known = file_states(paths, code)
     _run_in_fork(once, tuple(paths))
     pause = threading.Event()
@@ -70,9 +73,12 @@ def _is_below(file: str, path: str) -> bool:
     return Path(file).is_relative_to(os.path.realpath(path))
 
 
-def engine_folders(engines: Iterable[str]) -> Iterator[str]:
-    """Yield the folders with the code of engines, from `--engine` texts."""
-    for spec in engines:
+def code_folders(paths: Sequence[str], choices: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the folders with the code of engines, and of cases if any may run."""
+    if any(some.get("allow_code") for some in choices):
+        files = [split_id(path)[0] for path in paths]
+        yield from [file if os.path.isdir(file) else os.path.dirname(file) or "." for file in files]
+    for spec in engine_names(*choices):
         where = spec.rpartition(":")[0]
         if where.endswith(".py"):
             yield os.path.dirname(where) or "."

@@ -47,8 +47,8 @@ def check_engine(
 
     `engine` is what `--engine` takes, or a Tensor class, or an object with `evaluate` and `pull_back`. `ops` limits the
     ops that are tried, `timeout` is in seconds for each of their cases. `allow` names properties that may fail, as
-    `gradcheck conform` shows them. Raises AssertionError with the table, or with what is wrong with the files of `cases`
-    (none about an engine, too), and UsageError for an unknown engine.
+    `gradcheck conform` shows them. Raises AssertionError with the table, also if a file of `cases` is invalid or no
+    case is about an engine, and UsageError for an unknown engine.
     """
     found = conform(_engine(engine), cases, ops=ops, timeout=timeout)
     if found.cases is not None and (not found.cases.cases or any(one.status == "invalid" for one in found.cases.cases)):

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import pytest
 
-from gradcheck.cli.watch import affected_paths, engine_folders, file_states
+from gradcheck.cli.watch import affected_paths, code_folders, file_states
 from tests.paths import ROOT
 
 ENGINE = "from gradcheck.engines.core import Core\nfrom helper import NAME\n\nclass Mine(Core):\n    name = NAME\n"
@@ -33,7 +33,10 @@ def test_files_of_cases_and_of_code_are_looked_at(cases: Path, folder: Path) -> 
     assert list(known) == ["cases/good.yaml", "package/engine.py"]
     (cases / "good.yaml").write_text("# changed")
     assert file_states(["cases"], [])["cases/good.yaml"] != known["cases/good.yaml"]
-    assert list(engine_folders(["core", "mine.py:Tensor", "package.engine:Tensor", ""])) == [".", "package"]
+    engines = [{"engines": ["core", "mine.py:Tensor"]}, {"reference": "package.engine:Tensor"}]
+    assert list(code_folders(["cases"], engines)) == [".", "package"]
+    allowing = [*engines, {"allow_code": True}]
+    assert list(code_folders(["cases", "a.yaml::b"], allowing)) == ["cases", ".", ".", "package"]
 
 
 def lines_until(stream: IO[str], text: str) -> str:

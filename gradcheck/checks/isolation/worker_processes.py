@@ -19,11 +19,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing import connection, forkserver, get_all_start_methods, get_context
 from multiprocessing import util as _util
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
+from gradcheck import forks
 from gradcheck.checks.isolation import time_limit
 from gradcheck.checks.isolation.time_limit import OutOfTime
 from gradcheck.engines.library_imports import working_directory, working_elsewhere
@@ -307,6 +309,7 @@ def _serve(pipe: Connection, theirs: Connection | None, folder: str, inherited: 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the parent
     gc.freeze()
     report_from_here()
+    forks.give_up = partial(os._exit, CRASH)
     known = os.fstat(pipe.fileno()) if os.name == "posix" else None
 
     def send(message: bytes) -> None:

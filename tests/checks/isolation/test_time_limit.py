@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from gradcheck import forks
+from gradcheck.checks.isolation import time_limit
 from gradcheck.checks.isolation.time_limit import OutOfTime, case_time_limit, deadline, pause_time_limit
+from tests.conftest import FOREVER
 
 
 class Engine:
@@ -128,3 +131,14 @@ def test_the_time_goes_on_where_it_stopped() -> None:
 
     with pytest.raises(OutOfTime), deadline(0.05):
         loads_and_loops()
+
+
+def test_a_process_is_given_up_whose_code_swallows_every_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
+    given_up: list[bool] = []
+    monkeypatch.setattr(time_limit, "REPEAT_SECONDS", 0.001)
+    monkeypatch.setattr(forks, "give_up", lambda: given_up.append(True))
+    with contextlib.suppress(OutOfTime), deadline(0.001):
+        while not given_up:
+            with contextlib.suppress(OutOfTime):
+                time.sleep(FOREVER)
+    assert given_up
