@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gradcheck.cli.group import NothingToDo
 from gradcheck.cli.last_failed import failed_first, failed_only
 from gradcheck.cli.options import engine_names
 from gradcheck.cli.select import select
-from gradcheck.language.case import Loaded
+from gradcheck.language.case import Case, Loaded
+
+if TYPE_CHECKING:
+    from gradcheck.checks.options import Override
 
 Item = TypeVar("Item")
 
@@ -27,15 +31,14 @@ class CaseSelection:
     failed_first: bool = False
     changed_since: str | None = None
     code: tuple[str, ...] = ()  # files that every case depends on
+    overrides: tuple[Override, ...] = ()  # those whose cases depend on more files
 
     @classmethod
     def of(cls, paths: tuple[str, ...], chosen: dict[str, Any]) -> CaseSelection:
         """Take all options of selection out of `chosen`."""
         names = ("keyword", "tags", "shard", "last_failed", "failed_first", "changed_since")
-        code = tuple(
-            file for file in (spec.rpartition(":")[0] for spec in engine_names(chosen)) if file.endswith(".py")
-        )
-        return cls(paths, **{name: chosen.pop(name) for name in names}, code=code)
+        selected = {name: chosen.pop(name) for name in names}
+        return cls(paths, **selected, code=_engine_files(chosen), overrides=tuple(chosen.get("overrides", ())))
 
     @property
     def has_whole_files(self) -> bool:
@@ -49,12 +52,26 @@ class CaseSelection:
         if self.changed_since is not None:
             from gradcheck.cli.git_changes import changed_since
 
-            found = _require_changed_cases(changed_since(found, self.changed_since, self.code), self.changed_since)
+            found = changed_since(found, self.changed_since, self.code, self._code_of)
+            found = _require_changed_cases(found, self.changed_since)
         if self.last_failed:
             found = failed_only(found)
         elif self.failed_first:
             found = failed_first(found)
         return found if self.shard is None else _select_shard(found, *self.shard)
+
+    def _code_of(self, case: Case) -> list[str]:
+        """Return the files of the engines that overrides choose for a case."""
+        return [file for one in self.overrides if one.applies_to(case) for file in _engine_files(one.choices)]
+
+
+def _engine_files(choices: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the files of the engines, also of `MODULE:NAME` in this folder."""
+    places = [Path(spec.rpartition(":")[0]) for spec in engine_names(choices) if ":" in spec]
+    files = [place for place in places if place.suffix == ".py"]
+    modules = [Path(*str(place).split(".")) for place in places if place.suffix != ".py"]
+    found = [file for one in modules for file in (Path(f"{one}.py"), one / "__init__.py") if file.is_file()]
+    return tuple(map(str, (*files, *found)))
 
 
 def _require_changed_cases(found: Loaded, revision: str) -> Loaded:

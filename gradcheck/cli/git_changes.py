@@ -10,7 +10,7 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gradcheck.checks.isolation.memory_limit import memory_limit
@@ -39,17 +39,19 @@ _HINT = "a clone that is not whole lacks it: in a workflow, fetch-depth: 0"
 _LINK = "120000"
 
 
-def changed_since(found: Loaded, revision: str, code: Sequence[str]) -> Loaded:
+def changed_since(
+    found: Loaded, revision: str, code: Sequence[str], code_of: Callable[[Case], Sequence[str]] = lambda case: ()
+) -> Loaded:
     """Return the cases of files that changed since the branch left `revision`.
 
-    A file that the commit lacks counts; so does a case whose code differs. All cases are returned if a file of `code`
-    differs. Raises UsageError if git does not know the revision.
+    A file that the commit lacks counts; so does a case whose code, or file of `code_of`, differs. All cases are
+    returned if a file of `code` differs. Raises UsageError if git does not know the revision.
     """
     tree = _Tree(revision)
     if not all(map(tree.has, code)):
         return found
     return Loaded(
-        tuple(case for case in found.cases if not all(map(tree.has, _files_of(case)))),
+        tuple(case for case in found.cases if not all(map(tree.has, (*_files_of(case), *code_of(case))))),
         tuple(error for error in found.errors if not tree.has(error.place.file)),
     )
 

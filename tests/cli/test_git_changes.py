@@ -69,6 +69,21 @@ def test_a_changed_engine_concerns_all_cases(repository: Path, gradcheck: Any) -
     assert listed(gradcheck, "--changed-since", "HEAD", "--engine", "mine.py:Mine") == ["old", "other"]
 
 
+def test_a_changed_engine_of_an_override_concerns_its_cases(repository: Path, gradcheck: Any) -> None:
+    override = "[[tool.gradcheck.overrides]]\npaths = ['sub/cases/old.yaml']\nengine = ['mine.py:Mine']\n"
+    (repository / "pyproject.toml").write_text(override)
+    assert listed(gradcheck, "--changed-since", "HEAD") == []
+    (repository / "mine.py").write_text(ENGINE + "\n")
+    assert listed(gradcheck, "--changed-since", "HEAD") == ["old"]
+
+
+def test_an_engine_may_be_a_module_of_this_folder(repository: Path, gradcheck: Any) -> None:
+    words = ("--changed-since", "HEAD", "--engine", "mine:Mine")
+    assert listed(gradcheck, *words) == []
+    (repository / "mine.py").write_text(ENGINE + "\n")
+    assert listed(gradcheck, *words) == ["old", "other"]
+
+
 def test_nothing_changed_is_nothing_to_do(repository: Path, gradcheck: Any) -> None:
     outcome = gradcheck("run", "sub", "--changed-since", "HEAD")
     assert (outcome.code, outcome.err) == (5, "gradcheck: no case has changed since HEAD\n")
