@@ -34,7 +34,7 @@ def exception_text(error: BaseException) -> str:
     """Return an exception's text, stripped; empty if its `__str__` raises."""
     try:
         return str(error).strip()
-    except (Exception, SystemExit):
+    except (Exception, SystemExit, GeneratorExit, KeyboardInterrupt):
         return ""
 
 

@@ -12,6 +12,7 @@ from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.scheduling.isolated_case import crashed_result
 from gradcheck.checks.scheduling.sequential import engine_sessions, make_checker
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.language.case import Case
 from gradcheck.language.sampling import draw
 
@@ -46,7 +47,7 @@ def snapshots(cases: list[Case], options: Options, anew: bool = False) -> list[S
                     with deadline(options.timeout):
                         evaluation = engines.reference.evaluate(draw(case, options.seed))
                     known = {name: evaluation.states[-1].gradients.get(name) for name in wanted}
-                except (Exception, OutOfTime) as error:
+                except (*USER_EXCEPTIONS, OutOfTime) as error:
                     result = crashed_result(case, options, error)
             large = tuple(name for name, array in known.items() if array is not None and array.size > MAX_ELEMENTS)
             known = {name: array for name, array in known.items() if name not in large}

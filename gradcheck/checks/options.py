@@ -20,6 +20,7 @@ from gradcheck.checks.result import CaseResult
 from gradcheck.engines.base import Engine
 from gradcheck.engines.resolve import InstalledSpec, resolve_engine
 from gradcheck.errors import UsageError
+from gradcheck.interrupts import marked_interrupts
 from gradcheck.language.case import STDIN, Case, StatedTolerance
 
 if TYPE_CHECKING:
@@ -218,9 +219,20 @@ def _word(chosen: str | Engine) -> str:
 _ENDS_QUOTE = re.compile(r"['\\\u2018-\u201b]+")
 
 
+#: Texts that cmd.exe or PowerShell would change in double quotes, which alone mean the same to both.
+_UNQUOTABLE = re.compile(r"""["%!$`\x00-\x1f\u201c-\u201e]|\\$""")
+
+
 def quoted(text: str) -> str:
-    """Return one word of a shell, always in single quotes."""
+    """Return one word of a shell in quotes; Windows has none for some."""
+    if os.name == "nt":
+        return '"(left out: cmd.exe or PowerShell would change it)"' if _UNQUOTABLE.search(text) else f'"{text}"'
     return "'" + _ENDS_QUOTE.sub(lambda found: "'\"" + found[0].replace("\\", "\\\\") + "\"'", text) + "'"
+
+
+def shell_word(text: str) -> str:
+    """Return one word of a shell, in quotes if it needs them."""
+    return text if re.fullmatch(r"[\w./:-]+", text, re.ASCII) else quoted(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +242,7 @@ class Engines:
     tested: tuple[Engine, ...]
     reference: Engine
     of_overrides: Mapping[EngineNames, Engines] = field(default_factory=dict, compare=False)
+    specs: Mapping[str, Engine] = field(default_factory=dict, compare=False)  # by the text after `--engine`
     all: tuple[Engine, ...] = field(init=False, compare=False, repr=False)  # the reference and the tested ones, once
 
     def __post_init__(self) -> None:
@@ -245,12 +258,14 @@ class Engines:
         return self.of_overrides.get(options.engine_names, self) if self.of_overrides else self
 
     def only(self, names: Sequence[str]) -> Engines:
-        """Return the engines with these names; all without any name."""
+        """Return the engines with these names or texts; all without any."""
         if not names and not self.of_overrides:
             return self
-        return Engines(tuple(e for e in self.tested if not names or e.name in names), self.reference)
+        meant = [self.specs.get(name) for name in names]
+        return Engines(tuple(e for e in self.tested if not names or e.name in names or e in meant), self.reference)
 
 
+@marked_interrupts()
 def engines_of(options: Options) -> Engines:
     """Return the engines that a run names. Raises UsageError."""
     known: dict[str, Engine] = {}
@@ -263,7 +278,7 @@ def engines_of(options: Options) -> Engines:
         return known[chosen]
 
     def named(names: EngineNames) -> Engines:
-        return Engines(tuple(dict.fromkeys(map(found, names[0]))), found(names[1]))
+        return Engines(tuple(dict.fromkeys(map(found, names[0]))), found(names[1]), specs=known)
 
     tested = [options.engines, *options.override_values("engines")]
     reference = [options.reference, *filter(None, options.override_values("reference"))]

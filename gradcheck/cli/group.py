@@ -14,6 +14,7 @@ from gradcheck.cli.output import silence_stdout, write_stderr
 from gradcheck.cli.supervisor import CommandProcess
 from gradcheck.errors import GradcheckError, UsageError, exception_text
 from gradcheck.forks import CRASH
+from gradcheck.interrupts import marked_interrupts
 from gradcheck.language.crash import Crash
 from gradcheck.language.suggest import did_you_mean, nearest
 from gradcheck.reports.safe_text import plain, plain_lines
@@ -140,7 +141,8 @@ def run_command(command: click.Command, arguments: Sequence[str], own: CommandPr
     """Run a click command, and return the exit code, without a traceback."""
     # `own` says what the command may do with a process of its own; without it, no command uses a cache
     try:
-        code = command.main(args=list(arguments), prog_name="gradcheck", standalone_mode=False, obj=own)
+        with marked_interrupts():
+            code = command.main(args=list(arguments), prog_name="gradcheck", standalone_mode=False, obj=own)
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as exit_:
         return exit_.exit_code

@@ -25,7 +25,7 @@ from gradcheck.engines.base import Engine
 from gradcheck.engines.import_roots import module_of_program_file
 from gradcheck.engines.library_imports import importing_elsewhere
 from gradcheck.engines.registry import ENGINES, LIBRARY_CLASSES
-from gradcheck.engines.tensor_class.user_code_guard import Output
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, Output
 from gradcheck.engines.user_modules import import_folder, is_installed_file, module_of_name
 from gradcheck.errors import GradcheckError, UsageError, exception_text
 from gradcheck.forks import end_fork
@@ -78,11 +78,16 @@ def _resolve(name: str) -> Engine:
     if name in offered:
         point = offered[name]
         return as_engine(_import_user_code(point.name, point.load), point.name, point.value)
-    names = (*ENGINES, *LIBRARY_CLASSES, *offered)
+    names = named_engines()
     near = get_close_matches(name, names, n=1)
     known = f"{', '.join(names)}, and any Tensor class: FILE.py:CLASS or PACKAGE.MODULE:CLASS"
     hint = f"did you mean {near[0]!r}?" if near else f"there are {known}"
     raise UsageError(f"there is no engine {name!r}", hint=hint)
+
+
+def named_engines() -> tuple[str, ...]:
+    """Return the names of all engines that have one of their own here."""
+    return (*ENGINES, *LIBRARY_CLASSES, *(point.name for point in metadata.entry_points(group=ENTRY_POINT_GROUP)))
 
 
 def engine_from_spec(spec: str) -> Engine:
@@ -209,7 +214,7 @@ def _import_user_code(spec: str, load: Callable[[], Any]) -> Any:
     except SystemExit as error:
         guard = "put what should run only as a program below  if __name__ == '__main__':"
         raise UsageError(f"{spec}: it ends the program when it is imported", hint=guard) from error
-    except Exception as error:
+    except USER_EXCEPTIONS as error:
         text = exception_text(error).splitlines()
         place = _place(error)
         message = f"{spec} cannot be imported: {type(error).__name__}{f': {text[0]}' if text else ''}{place}"
@@ -241,7 +246,7 @@ def _forbid_planted_libraries() -> None:
         ctypes.util._findLib_gcc = lambda name: None  # ldconfig and `ld` are asked, too
 
 
-def _old_numpy_hint(error: Exception) -> str:
+def _old_numpy_hint(error: BaseException) -> str:
     """Return advice for code that needs names of older NumPys, else ""."""
     if not import_stubs.is_old_numpy_error(error):
         return ""

@@ -12,6 +12,7 @@ from gradcheck.checks.scheduling.run import Source, run
 from gradcheck.engines.base import Engine
 from gradcheck.engines.resolve import as_engine
 from gradcheck.engines.resolve import resolve_engine as engine_of
+from gradcheck.interrupts import marked_interrupts
 from gradcheck.testing.check_failure import CheckFailed
 
 __all__ = ["check_cases", "check_engine"]
@@ -35,6 +36,7 @@ def check_cases(cases: Source, **choices: Any) -> RunResult:
     return found
 
 
+@marked_interrupts()
 def check_engine(
     engine: str | Engine | type,
     cases: Source | None = None,

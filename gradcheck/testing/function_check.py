@@ -20,6 +20,7 @@ from gradcheck.checks.pipeline import verdict
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.scheduling.run import environment, run
 from gradcheck.errors import GradcheckError, InvalidCase, Place, UsageError, exception_text
+from gradcheck.interrupts import marked_interrupts
 from gradcheck.language.case import Case, Generalize, Implementation, Value
 from gradcheck.language.trial_draws import with_trials
 from gradcheck.testing.check_failure import CheckFailed, with_snippet
@@ -92,6 +93,7 @@ class PythonCall:
     as_torch: bool = False
 
 
+@marked_interrupts()
 def result_of_call(call: PythonCall, choices: Mapping[str, Any] | None) -> RunResult:
     """Return the result of checking a call. Raises UsageError or InvalidCase."""
     own = read_choices(choices)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from typing import Any
 
 import pytest
 
-from gradcheck.checks.options import THOROUGH, Options, engines_of, quoted
+from gradcheck.checks.options import THOROUGH, Options, Override, engines_of, quoted, shell_word
 from gradcheck.engines.core import Core
 from gradcheck.errors import UsageError
 from tests.from_text import case_of
@@ -75,6 +76,25 @@ def test_a_quoted_word_has_no_quotation_mark_of_print_in_single_quotes() -> None
         assert quoted(f"a{mark}; echo ran") == f"""'a'"{mark}"'; echo ran'"""
 
 
+@pytest.mark.parametrize("name", ["a b.yaml::it's; & | < > ^ ( ) # so", "C:\\cases\\a.yaml::ü ‘x’", "", "a\\b"])
+def test_a_word_of_windows_is_in_double_quotes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "name", "nt")
+    assert quoted(name) == f'"{name}"'
+    assert subprocess.list2cmdline([name, "b"]) in (f'"{name}" b', f"{name} b")  # as the C library reads it
+
+
+@pytest.mark.parametrize("name", ['a"b', "50%", "wow!", "$(x)", "$x", "`x", "“x”", "a\nb", "ends in \\"])
+def test_a_word_that_a_shell_of_windows_would_change_is_left_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "name", "nt")
+    assert quoted(name) == '"(left out: cmd.exe or PowerShell would change it)"' == shell_word(name)
+
+
+def test_a_word_has_quotes_if_it_needs_them() -> None:
+    assert [shell_word(word) for word in ("a/b-1.py:T", "a b", "50%", "a,b", "é", "")] == [
+        *("a/b-1.py:T", "'a b'", "'50%'", "'a,b'", "'é'", "''")
+    ]
+
+
 def test_engines_are_found_once_and_those_of_one_name_told_apart() -> None:
     first, second = Core(), Core()
     engines = engines_of(Options(engines=("core", "core", first, second), reference="torch"))
@@ -87,6 +107,16 @@ def test_only_some_engines_may_be_meant() -> None:
     assert [engine.name for engine in engines.only(("torch",)).tested] == ["torch"]
     assert engines.only(()).tested == engines.tested
     assert engines.only(("jax",)).tested == ()
+
+
+def test_an_engine_may_be_meant_by_the_text_that_names_it() -> None:
+    spec = "gradcheck.engines.core:Core"
+    overrides = (Override(("/a",), {"engines": (spec,)}),)
+    for engines in (
+        engines_of(Options(engines=(spec,))),
+        *engines_of(Options(overrides=overrides)).of_overrides.values(),
+    ):
+        assert engines.only((spec,)).tested == engines.tested
 
 
 @pytest.mark.parametrize(("said", "effort"), [(False, None), (True, THOROUGH), (None, None)])

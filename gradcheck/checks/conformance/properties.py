@@ -13,6 +13,7 @@ from gradcheck.checks.conformance.work_growth import GRAPHS, Growth, growth_of
 from gradcheck.checks.isolation.failure_capture import crash_of
 from gradcheck.checks.isolation.time_limit import OutOfTime, deadline
 from gradcheck.engines.base import Engine, Evaluation, own_dtype
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.errors import Place, TensorError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, Step
@@ -69,7 +70,7 @@ def _check_property(
         return PropertyFinding(name, "unsupported" if found.unsupported else "fails", found.why)
     except OutOfTime:
         return PropertyFinding(name, "fails", fact("ran_out_of_time", seconds=timeout))
-    except Exception as error:  # an engine may raise anything
+    except USER_EXCEPTIONS as error:
         return PropertyFinding(name, "fails", crash_of(error))
     return PropertyFinding(name, "holds")
 

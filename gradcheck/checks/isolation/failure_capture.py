@@ -11,6 +11,7 @@ from gradcheck.checks.result import Failure
 from gradcheck.errors import Place, exception_text
 from gradcheck.facts import Fact, fact
 from gradcheck.forks import end_fork
+from gradcheck.interrupts import Interrupt
 from gradcheck.tracebacks import format_traceback
 
 #: The frames kept of a traceback, from its end.
@@ -21,7 +22,7 @@ def try_part(part: str, look: Callable[[], object], lost: list[Failure]) -> bool
     """Run a `part`; add its failure to `lost`. False if time is up."""
     try:
         look()
-    except KeyboardInterrupt:
+    except Interrupt:
         raise
     except BaseException as error:  # an engine's exit must not end this process
         found = failure_of(error)

@@ -8,6 +8,7 @@ from multiprocessing import get_context
 from typing import Any
 
 from gradcheck.checks.isolation.worker_processes import LocalExecutor, WorkerProcess, pickle_call
+from gradcheck.interrupts import Interrupt
 
 
 class ForkedWorker(LocalExecutor):
@@ -30,7 +31,7 @@ class ForkedWorker(LocalExecutor):
             right, found = self._process.answer(call, limit)
         except BaseException as error:
             self.shutdown()
-            if isinstance(error, KeyboardInterrupt):
+            if isinstance(error, (KeyboardInterrupt, Interrupt)):
                 raise
             future.set_exception(error)
         else:

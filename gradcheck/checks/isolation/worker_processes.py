@@ -29,6 +29,7 @@ from gradcheck import forks
 from gradcheck.checks.isolation import time_limit
 from gradcheck.checks.isolation.time_limit import OutOfTime
 from gradcheck.engines.library_imports import working_directory, working_elsewhere
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.errors import exception_text
 from gradcheck.forks import CRASH, end_fork, report_from_here
 from gradcheck.safe_files import is_same
@@ -264,7 +265,7 @@ class WorkerProcess:
         return received
 
     def kill(self) -> None:
-        with suppress(OSError):
+        with suppress(OSError, AttributeError):  # Windows has no groups
             os.killpg(self._process.pid, signal.SIGKILL)
         with suppress(OSError):
             self._process.kill()
@@ -333,7 +334,7 @@ def _run_call(call: bytes) -> bytes:
     try:
         function, args, kwargs = pickle.loads(call)
         return pickle.dumps((True, function(*args, **kwargs)))
-    except (Exception, KeyboardInterrupt) as error:  # an engine's own: the user's is for the parent
+    except USER_EXCEPTIONS as error:
         try:
             return pickle.dumps((False, error))
         except Exception:

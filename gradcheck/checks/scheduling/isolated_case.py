@@ -18,6 +18,7 @@ from gradcheck.engines.library_imports import same_working_directory
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import Fact, fact
 from gradcheck.forks import end_fork
+from gradcheck.interrupts import Interrupt, marked_interrupts
 from gradcheck.language.case import Case
 from gradcheck.language.crash import Crash
 
@@ -31,9 +32,9 @@ def check_isolated(
     engines: Engines,
     further: Mapping[str, ResultExtra] | None = None,
 ) -> CaseResult:
-    """Return a result with warnings and extras; KeyboardInterrupt passes."""
+    """Return a result with warnings and extras; the user's interrupt passes."""
     recorder = WarningRecorder([])
-    with capture_warnings(recorder), same_working_directory():
+    with marked_interrupts(), capture_warnings(recorder), same_working_directory():
         found = _check_within_limits(case, options, engines, further or {})
     return replace(found, warnings=(*found.warnings, *recorder.warnings)) if recorder.warnings else found
 
@@ -48,7 +49,7 @@ def _check_within_limits(
             return _with_conventions(_with_output(found, engines), engines)
     except InvalidCase as error:
         found = case_result(case, options, "invalid", errors=(_invalid_failure(error),))
-    except KeyboardInterrupt:
+    except Interrupt:
         raise
     except BaseException as error:  # an engine's exit must not end this process
         found = crashed_result(case, options, error)

@@ -23,6 +23,7 @@ from gradcheck.checks.options import Engines, Options, ShrinkEffort, engines_of
 from gradcheck.checks.result import CaseResult, RunResult, fast_replace
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.forks import reporting
+from gradcheck.interrupts import Interrupt
 from gradcheck.language.case import Case, CaseOrErrors, Loaded
 from gradcheck.language.loader import load
 
@@ -55,7 +56,7 @@ def run(
     engines=["core"], rtol=1e-6)`; see `Options`. `on_result` is called with each result and the number of all
     results.
 
-    Raises UsageError for invalid options. Errors of a case are in its result. After a KeyboardInterrupt the finished
+    Raises UsageError for invalid options. Errors of a case are in its result. After an interrupt the finished
     results are returned, with `interrupted` set.
     """
     start = time.perf_counter()
@@ -76,7 +77,7 @@ def run(
         early.clear()
         if chosen.shrink is not None:
             results = _with_reproductions(list(zip(work, results, strict=False)), chosen, engines, chosen.shrink)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Interrupt):
         interrupted = True
         for _, found in sorted(early.items()):
             results.append(found)

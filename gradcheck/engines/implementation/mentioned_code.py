@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
+
 #: The library of a function, by the package of what it mentions.
 _ARRAY_LIBRARIES = {"torch": "torch", "jax": "jax", "jaxlib": "jax", "autograd": "autograd"}
 #: Packages whose own code is not looked into.
@@ -125,7 +127,7 @@ def _attribute(value: Any, name: str, default: Any = None) -> Any:
     Objects that stand in for a driver or a request raise whatever they like."""
     try:
         return getattr(value, name, default)
-    except Exception:
+    except USER_EXCEPTIONS:
         return default
 
 

@@ -290,7 +290,7 @@ def _converts(api: Api) -> bool:
         if isinstance(values, np.ndarray) or isinstance(api.gradient(made), np.ndarray):
             return True
         begins_with_none = api.gradient_name != "" and api.gradient(api.constructor(0.5)) is None
-    except Exception:  # it takes only arrays
+    except USER_EXCEPTIONS:  # it takes only arrays
         return True
     return begins_with_none and any(value is np for value in vars(home).values() if home is not None)
 

@@ -35,8 +35,8 @@ class EndlessRecursion(TensorError):
     kind = "recursion"
 
 
-#: Exceptions that are user code's own fault; an interruption or a timeout is not.
-USER_EXCEPTIONS = (Exception, SystemExit)
+#: Exceptions that are user code's own fault; the user's interrupt (`Interrupt`) or a timeout is not.
+USER_EXCEPTIONS = (Exception, SystemExit, GeneratorExit, KeyboardInterrupt)
 #: Exceptions that show a mistake in code; no engine rejects a call by them.
 _SLIPS = (AttributeError, NameError, KeyError, ImportError)
 #: Packages whose lines are no place of a mistake in a library.

@@ -19,6 +19,7 @@ from gradcheck.checks.isolation import time_limit
 from gradcheck.checks.isolation.worker_processes import (
     ProcessEnded,
     WorkerPool,
+    WorkerProcess,
     can_fork,
 )
 from gradcheck.checks.options import QUICK
@@ -221,3 +222,11 @@ def test_a_fork_starts_a_server_of_its_own() -> None:
             os._exit(pool.submit(abs, -7).result())
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_a_system_without_groups_of_processes_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows has neither `killpg` nor SIGKILL."""
+    process = WorkerProcess(multiprocessing.get_context("spawn"), ())
+    monkeypatch.delattr(os, "killpg")
+    process.end()
+    assert process._process.exitcode == -signal.SIGKILL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -60,6 +61,7 @@ class Speechless(Exception):
         (MemoryError("full"), "memory", fact("ran_out_of_memory", text="full")),
         (SystemExit(0), "crash", fact("crashed", error="SystemExit", text="0")),
         (GeneratorExit(), "crash", fact("crashed", error="GeneratorExit", text="")),
+        (KeyboardInterrupt(), "crash", fact("crashed", error="KeyboardInterrupt", text="")),
         (Speechless(), "crash", fact("crashed", error="Speechless", text="")),
     ],
 )
@@ -71,9 +73,13 @@ def test_what_an_engine_raises_is_a_crash_of_the_case(error: BaseException, kind
     assert found.seconds > 0
 
 
+def interrupt() -> Any:
+    signal.raise_signal(signal.SIGINT)
+
+
 def test_only_an_interrupt_passes_through() -> None:
     with pytest.raises(KeyboardInterrupt):
-        checked(Broken(raising(KeyboardInterrupt())))
+        checked(Broken(interrupt))
 
 
 def endless() -> Any:

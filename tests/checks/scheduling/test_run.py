@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -104,7 +105,7 @@ def test_failures_do_not_take_the_memory_of_other_cases(run_text: RunText, monke
 
 
 def test_an_interrupted_run_reports_what_has_finished(run_text: RunText) -> None:
-    result = run_text(THREE, engines=[Broken(raising(KeyboardInterrupt()))])
+    result = run_text(THREE, engines=[Broken(lambda: signal.raise_signal(signal.SIGINT))])
     assert statuses(result) == ["passed"]
     assert result.interrupted
     assert result.selected == 3

@@ -83,10 +83,10 @@ def test_a_gradient_goes_back_as_the_class_keeps_it(variant: Variant) -> None:
 
 
 def test_capabilities_are_learned_when_first_asked_for(variant: Variant) -> None:
-    looping = variant((BACKWARD, f"{BACKWARD}\n        raise KeyboardInterrupt"))
+    looping = variant((BACKWARD, f"{BACKWARD}\n        raise BaseExceptionGroup('late', [KeyboardInterrupt()])"))
     engine = adapt(looping, "mine")
     for _ in range(2):
-        with pytest.raises(KeyboardInterrupt):  # as the end of a case's time would
+        with pytest.raises(BaseExceptionGroup):  # as the end of a case's time would
             _ = engine.capabilities
     assert engine.capabilities.not_understood == "its add has not returned and its mul has not returned"
 

@@ -21,6 +21,7 @@ from gradcheck.engines.tensor_class.user_code_guard import (
     with_expected_errors,
 )
 from gradcheck.errors import ShapeMismatch, TensorError, Unsupported
+from gradcheck.interrupts import Interrupt
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
 
@@ -35,6 +36,8 @@ def raising(error: BaseException) -> None:
     [
         (ValueError("no\nmore"), EngineError, "its sum raised ValueError: no"),
         (SystemExit(3), EngineError, "its sum raised SystemExit: 3"),
+        (KeyboardInterrupt(), EngineError, "its sum raised KeyboardInterrupt"),
+        (GeneratorExit(), EngineError, "its sum raised GeneratorExit"),
         (RecursionError("deep"), EndlessRecursion, "its sum recurses deeper than Python allows"),
         (NotImplementedError("no sums"), Unsupported, "its sum is not implemented: NotImplementedError: no sums"),
         (ShapeMismatch("as it is"), ShapeMismatch, "as it is"),
@@ -61,7 +64,7 @@ def test_the_place_is_the_librarys_own_line() -> None:
     assert lines == ["np.ones(2) @ np.ones(3)", "_deeper()"]
 
 
-@pytest.mark.parametrize("error", [MemoryError(), KeyboardInterrupt()])
+@pytest.mark.parametrize("error", [MemoryError(), Interrupt()])
 def test_what_is_not_the_librarys_passes_through(error: BaseException) -> None:
     with pytest.raises(type(error)):
         raising(error)
