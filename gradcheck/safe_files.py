@@ -34,7 +34,6 @@ _PERMISSIONS = stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | _NO_LINK
 #: Opening a pipe does not wait for its writer, and opening a terminal does not attach the process to it.
 _READ_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC", "O_NOCTTY"))
-
 #: Returns whether an existing file, open for reading, may be replaced.
 MayReplace = Callable[[IO[bytes]], bool]
 
@@ -157,7 +156,8 @@ class Folder:
             mode = os.fstat(descriptor).st_mode
             if not (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)):
                 raise NotRegular(errno.EINVAL, "it is neither a file nor a pipe", name)
-            os.set_blocking(descriptor, True)
+            if hasattr(os, "O_NONBLOCK"):
+                os.set_blocking(descriptor, True)
             file.write(data)
 
     def remove(self, name: str) -> None:

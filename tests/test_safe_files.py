@@ -345,6 +345,12 @@ def test_a_pipe_and_a_device_get_what_is_written(project: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no such device")
+def test_a_system_that_cannot_wait_for_a_pipe_writes_to_its_null_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "set_blocking")
+    monkeypatch.delattr(os, "O_NONBLOCK")
+    write(os.devnull, b"nothing", anything)
+
+
 def test_a_device_that_is_not_open_is_not_opened(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To open a watchdog restarts the machine."""
     opened = os.open

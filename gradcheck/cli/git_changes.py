@@ -88,8 +88,8 @@ class _Tree:
             return False
         folder, name = os.path.split(file)
         path = os.path.join(os.path.realpath(folder), name)
-        mode, digest = self._entry(os.path.relpath(path, self.top).replace(os.sep, "/"))
         try:
+            mode, digest = self._entry(os.path.relpath(path, self.top).replace(os.sep, "/"))
             if os.path.islink(path) and mode == _LINK:
                 target = os.path.join(os.path.dirname(path), os.readlink(path))
                 return _is_blob(digest, os.fsencode(os.readlink(path))) and self._has(target)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -41,6 +40,7 @@ def command(
     there and nothing else; with an option, a case of your own thing, in `first.yaml` by default. Existing files stay
     as they are, and no code runs.
     """
+    from gradcheck.checks.options import shell_word
     from gradcheck.language.loader.case_files import SUFFIXES
 
     if engine is not None and (formula is not None or function is not None):
@@ -54,8 +54,8 @@ def command(
     case = case or Path("first.yaml")
     if case.suffix.lower() not in SUFFIXES:
         raise UsageError(f"cannot write '{case}': cases are in files that end in .yaml or .yml", hint=f"{case}.yaml")
-    allow = " --allow-code" if function is not None else "" if engine is None else f" --engine {quote(engine)}"
-    run = f"gradcheck run {quote(_not_an_option(case.as_posix()))}{allow}"
+    allow = " --allow-code" if function is not None else "" if engine is None else f" --engine {shell_word(engine)}"
+    run = f"gradcheck run {shell_word(_not_an_option(case.as_posix()))}{allow}"
     text = _own_case_text(case, run, formula, engine, function, shapes) if is_own else _first_case_text(case)
     if not _create_file(case, text):
         raise UsageError(f"'{case}' is there already", hint="name another file")

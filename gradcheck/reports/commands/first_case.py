@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from shlex import quote
 
 from gradcheck.checks.derivation import Explanation
+from gradcheck.checks.options import shell_word
 from gradcheck.language.case import Case, Generalize, Implementation
 from gradcheck.language.case_writer import scalar, write
 from gradcheck.reports.commands.explanation import case_with_formulas, unusable_formulas
@@ -64,7 +64,7 @@ expected:                         # numbers that are known beforehand
 
 def example(file: str, name: str) -> str:
     """Return the text of an example, for a file of this name."""
-    return _FIRST_CASE.format(file=quote(plain(file)), name=scalar(plain(name)))
+    return _FIRST_CASE.format(file=shell_word(plain(file)), name=scalar(plain(name)))
 
 
 def engine_case(name: str, command: str) -> str:
