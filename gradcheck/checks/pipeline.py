@@ -36,6 +36,7 @@ from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
 from gradcheck.checks.xfail import apply_xfail
 from gradcheck.engines.base import own_dtype as engine_dtype
 from gradcheck.engines.library_imports import importing_elsewhere
+from gradcheck.engines.resolve import named_engines
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
@@ -43,6 +44,7 @@ from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.implied_cotangents import with_implied_cotangents
 from gradcheck.language.likely_slips import likely_slips
 from gradcheck.language.sampling import draw
+from gradcheck.language.suggest import did_you_mean
 from gradcheck.language.trial_draws import without_trials
 
 
@@ -83,6 +85,7 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
     start = time.perf_counter()
     if case.skip is not None:
         return case_result(case, options, "skipped", reason=case.skip)
+    _check_engine_names(case, engines)
     if not engines.only(case.only).tested:
         return case_result(case, options, "skipped", reason=f"only for {', '.join(case.only)}")
     options = _in_engine_dtype(case, options, engines)
@@ -96,6 +99,18 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
         except InvalidCase as error:
             return _undrawn_result(case, options, error)
     return apply_xfail(verdict(context, case, time.perf_counter() - start, code), case, options.today)
+
+
+def _check_engine_names(case: Case, engines: Engines) -> None:
+    """Raise InvalidCase for a misspelt engine in `only`.
+
+    A name that differs more may be an engine of another run."""
+    of_run = {*engines.specs, *(engine.name for engine in (*engines.all, *engines.specs.values()))}
+    for name in [one for one in case.only if one not in of_run]:
+        known = named_engines()
+        hint = did_you_mean(name, [one for one in known if abs(len(one) - len(name)) <= 1])
+        if hint and name not in known:
+            raise InvalidCase(f"there is no engine '{name}'", place=case.places.get("only"), hint=hint)
 
 
 def _imports_of(engines: Engines) -> AbstractContextManager[None]:

@@ -10,6 +10,8 @@ import pytest
 from gradcheck.checks.options import QUICK, Options, engines_of
 from gradcheck.checks.pipeline import STAGES, check_case, examine
 from gradcheck.checks.result import CaseResult
+from gradcheck.engines.core import Core
+from gradcheck.errors import InvalidCase
 from gradcheck.language.claim_kind import ClaimKind
 from tests.from_text import case_of
 
@@ -43,6 +45,7 @@ def test_every_stage_can_be_asked_whether_it_applies_and_what_it_finds() -> None
         ("expected: {x: [2, 5]}", "failed"),
         ("skip: not now", "skipped"),
         ("only: [nobody]", "skipped"),
+        ("only: [mygrad, mycore, mine.core]", "skipped"),
         ("xfail: known\nexpected: {x: [2, 5]}", "xfailed"),
         ("xfail: known", "xpassed"),
         ("xfail: known\nsteps: [{backward: {y: 'inv(zeros(2, 2)) + y'}}]", "xfailed"),
@@ -50,6 +53,15 @@ def test_every_stage_can_be_asked_whether_it_applies_and_what_it_finds() -> None
 )
 def test_verdicts(more: str, status: str) -> None:
     assert checked(SQUARE + more).status == status
+
+
+def test_a_misspelt_engine_in_only_is_an_error_and_no_skip() -> None:
+    for name, meant in (("coer", "core"), ("Core", "core"), ("trch", "torch"), ("mygrda", "mygrad")):
+        with pytest.raises(InvalidCase, match=rf"case.yaml:3:1: there is no engine '{name}'; did you mean '{meant}'\?"):
+            checked(SQUARE + f"only: [core, {name}]")
+    own = Core()
+    own.name = "coer"
+    assert checked(SQUARE + "only: [coer]", engines=("core", own)).status == "passed"
 
 
 def test_stages_come_in_order_and_see_what_was_found_before() -> None:
