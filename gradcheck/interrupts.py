@@ -23,7 +23,7 @@ def _interrupt(known: Any, *arguments: Any) -> None:
 
 @contextmanager
 def marked_interrupts() -> Iterator[None]:
-    """Have Ctrl-C raise Interrupt in the block, and KeyboardInterrupt after it.
+    """Have Ctrl-C raise Interrupt in the block, KeyboardInterrupt after it.
 
     A KeyboardInterrupt in the block is of the code that is checked. Of nested blocks the outermost counts."""
     known = signal.getsignal(signal.SIGINT)

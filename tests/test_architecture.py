@@ -30,6 +30,7 @@ READS_THE_CLOCK = {
     "checks/conformance/cost.py",
     "checks/conformance/properties.py",
     "cli/supervisor.py",
+    "interrupts.py",
     "reports/commands/progress.py",
 }
 

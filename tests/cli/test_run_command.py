@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -85,7 +86,7 @@ def test_an_interrupt_is_exit_code_130_and_reports_what_had_finished(
 
     def interrupted(case: Any, *arguments: Any) -> Any:
         if case.name == "a product":
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
         return honest(case, *arguments)
 
     monkeypatch.setattr(fresh_engines, "check_case", interrupted)
