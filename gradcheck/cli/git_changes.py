@@ -10,12 +10,13 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from gradcheck.checks.isolation.memory_limit import memory_limit
 from gradcheck.errors import UsageError
 from gradcheck.language.case import STDIN, Case, Loaded
+from gradcheck.language.loader.case_files import folders_below
 from gradcheck.safe_files import read_regular
 
 #: The configuration of a downloaded `.git` can name commands. These options run none: no hook,
@@ -44,21 +45,26 @@ def changed_since(
 ) -> Loaded:
     """Return the cases of files that changed since the branch left `revision`.
 
-    A file that the commit lacks counts; so does a case whose code, or file of `code_of`, differs. All cases are
-    returned if a file of `code` differs. Raises UsageError if git does not know the revision.
+    A file that the commit lacks counts; so does a case whose code, or file of `code_of`, differs, also in a Python
+    file beside or below it, which it may import. All cases are returned if a file of `code` differs. Raises UsageError
+    if git does not know the revision.
     """
     tree = _Tree(revision)
-    if not all(map(tree.has, code)):
+    if not all(map(tree.has_code, code)):
         return found
+
+    def has(case: Case) -> bool:
+        return tree.has(case.place.file) and all(map(tree.has_code, (*_code_of(case), *code_of(case))))
+
     return Loaded(
-        tuple(case for case in found.cases if not all(map(tree.has, (*_files_of(case), *code_of(case))))),
+        tuple(case for case in found.cases if not has(case)),
         tuple(error for error in found.errors if not tree.has(error.place.file)),
     )
 
 
-def _files_of(case: Case) -> list[str]:
-    """Return the case's file, and the files of code that it names."""
-    files = [case.place.file]
+def _code_of(case: Case) -> list[str]:
+    """Return the files of code that a case names."""
+    files = []
     for one in case.implementations:
         folder = os.path.dirname(one.place.file)
         where = (reference.rpartition(":")[0] for reference in (one.call, one.backward))
@@ -83,6 +89,23 @@ class _Tree:
             self._known[file] = self._has(file)
         return self._known[file]
 
+    def has_code(self, file: str) -> bool:
+        """Return whether it has this file, and its own Python files there, unchanged.
+
+        A new file is imported by one that has changed."""
+        folder = os.path.dirname(file) or "."
+        if folder not in self._known:
+            self._known[folder] = all(map(self.has, self._python_files(folder)))
+        return self.has(file) and self._known[folder]
+
+    def _python_files(self, folder: str) -> Iterator[str]:
+        """Yield the commit's Python files in a folder and those below."""
+        for below, _ in folders_below(folder):
+            here = os.path.relpath(os.path.realpath(below), self.top).replace(os.sep, "/")
+            for path in self._entries("" if here == "." else here):
+                if path.endswith(".py"):
+                    yield os.path.join(below, os.path.basename(path))
+
     def _has(self, file: str) -> bool:
         if file == STDIN:
             return False
@@ -103,12 +126,15 @@ class _Tree:
 
     def _entry(self, path: str) -> tuple[str, str]:
         """Return mode and hash of a path in the tree; empty texts without it."""
-        folder = path.rpartition("/")[0]
+        return self._entries(path.rpartition("/")[0]).get(path, ("", ""))
+
+    def _entries(self, folder: str) -> dict[str, tuple[str, str]]:
+        """Return mode and hash of each path in a folder of the tree."""
         if folder == ".." or folder.startswith("../"):
-            return "", ""
+            return {}
         if folder not in self._folders:  # one at a time: a few trees, each in itself ten times, are 10^10 files
             self._folders[folder] = _entries_of_folder(self._since, folder)
-        return self._folders[folder].get(path, ("", ""))
+        return self._folders[folder]
 
 
 def _refuse_inside_of_repository() -> None:

@@ -214,7 +214,15 @@ def test_a_case_changes_with_the_code_that_it_names(repository: Path, gradcheck:
     git("commit", "-m", "code")
     words = ("--changed-since", "HEAD", "--allow-code")
     assert listed(gradcheck, *words) == []
+    (code.parent / "new.py").write_text("")
+    assert listed(gradcheck, *words) == []
     code.write_text(code.read_text() + "\n")
+    assert listed(gradcheck, *words) == ["code"]
+    git("add", ".")
+    git("commit", "-m", "helper")
+    (code.parent / "new.py").write_text("TWO = 2\n")  # which the code may import
+    assert listed(gradcheck, *words) == ["code"]
+    (code.parent / "new.py").unlink()
     assert listed(gradcheck, *words) == ["code"]
 
 
