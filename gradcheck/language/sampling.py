@@ -27,6 +27,7 @@ from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import DrawSettings, Problem, tensor_value
 from gradcheck.language.random_streams import RandomHost, stream
 from gradcheck.language.trial_draws import (
+    LARGE,
     NO_VARIATION,
     Variation,
     apply_spread,
@@ -37,6 +38,9 @@ from gradcheck.language.trial_draws import (
     trial_sizes,
     trial_spread,
 )
+
+#: The most elements of a tensor in a trial of other sizes than the case's own.
+MOST_IN_TRIALS = 4_000_000
 
 
 def draw(
@@ -57,8 +61,16 @@ def draw(
     """
     dtype = dtypes.BY_NAME[case.dtype]
     drawn = DrawSettings(case.seed if seed is None else seed, trial, attempt, variation)
+    is_resized = trial is not None and (sizes or {}) != {**case.symbol_sizes, **case.dims}
     with using_default_dtype(dtypes.real_of(dtype)), quiet():
-        return Sampler(case, drawn, sizes or {}).problem()
+        problem = Sampler(case, drawn, sizes or {}, MOST_IN_TRIALS if is_resized else MAX_ELEMENTS).problem()
+        if is_resized and max((sizes or {}).values(), default=0) > LARGE[1]:  # the file states such sizes
+            try:
+                graph_values(case, problem.environment(), MOST_IN_TRIALS)
+            except TensorError as error:
+                if isinstance(error, TooLarge):
+                    raise
+    return problem
 
 
 def claimed_array(problem: Problem, value: Value) -> np.ndarray:
@@ -73,11 +85,11 @@ def claimed_array(problem: Problem, value: Value) -> np.ndarray:
             raise InvalidCase(error.message, place=value.place, hint=error.hint) from error
 
 
-def graph_values(case: Case, names: Mapping[str, Any]) -> dict[str, Any]:
+def graph_values(case: Case, names: Mapping[str, Any], most: int = MAX_ELEMENTS) -> dict[str, Any]:
     """Return the graph's values by NumPy, on copies; raise TensorError."""
     values = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in names.items()}
     for name, claim in case.graph.items():
-        values[name] = evaluate(claim.expr, values)
+        values[name] = evaluate(claim.expr, values, max_elements=most)
     return values
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
-from gradcheck.errors import GradcheckError
+from gradcheck.errors import GradcheckError, TooLarge
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
-from gradcheck.language.sampling import draw, graph_values
+from gradcheck.language.sampling import MOST_IN_TRIALS, draw, graph_values
 from gradcheck.language.trial_draws import graph_sizes, size_bounds, symbolic_sizes
 
 
@@ -51,7 +52,18 @@ def unvaried_sizes(own: Problem, drawn: Sequence[Problem]) -> list[Fact]:
         return []
     case, sizes = own.case, own.sizes
     fixed = [word for word in symbolic_sizes(case) if all(one.sizes[word] == sizes[word] for one in drawn)]
-    return [fact("size_stays", size=w, value=sizes[w], tensor=literal_of_size(case, sizes[w])) for w in fixed]
+    return [_unvaried(own, word, literal_of_size(case, sizes[word])) for word in fixed]
+
+
+def _unvaried(own: Problem, word: str, tensor: str) -> Fact:
+    """Return that a size stays: for a literal, or as the least stated size is too large."""
+    with suppress(GradcheckError):
+        try:
+            least = size_bounds(own.case).get(word, (1, 1))[0]
+            draw(own.case, own.seed, 0, attempt=1, sizes={**own.sizes, word: least})
+        except TooLarge:
+            return fact("size_stays_small", size=word, value=own.sizes[word], most=MOST_IN_TRIALS)
+    return fact("size_stays", size=word, value=own.sizes[word], tensor=tensor)
 
 
 def _resized_problems(problem: Problem, word: str) -> Iterator[Problem]:

@@ -13,6 +13,7 @@ from gradcheck.checks.points.free_sizes import (
 )
 from gradcheck.facts import fact
 from gradcheck.language.problem import Problem
+from tests.checks.conftest import Check
 from tests.from_text import case_of
 from tests.from_text import problem_from as problem_of
 
@@ -72,3 +73,19 @@ def test_sizes_that_no_trial_changes_are_told_with_the_tensor_that_pins_them() -
     other = replace(own, sizes={"n": 3, "m": 5})
     assert unvaried_sizes(own, []) == []
     assert unvaried_sizes(own, [own, other]) == [fact("size_stays", size="n", value=3, tensor="y")]
+
+
+def test_sizes_whose_tensors_are_too_large_are_not_drawn(check: Check) -> None:
+    """A trial of 9000 x 9000 numbers takes gigabytes, with all that two engines keep of it."""
+    case = check("""
+        dims: {n: 4}
+        inputs: {x: randn(n)}
+        graph: {y: "x[:, None] * x", z: "y.sum(dim=0)"}
+        backward: {z: randn(n)}
+        formulas: {y: "grad(z) * ones(n, n)"}
+        generalize: {dims: {n: [5000, 9000]}}
+    """)
+    assert case.status == "passed"
+    assert {c.trial.sizes["n"] for c in case.comparisons if c.trial is not None} == {4}
+    stays = fact("size_stays_small", size="n", value=4, most=4_000_000)
+    assert all(stays in c.notes for c in case.comparisons if c.formula and c.trial is None)
