@@ -1,7 +1,8 @@
-"""Refute stated gradients that only the rounding of a graph excuses.
+"""Refute stated gradients and formulas that only the rounding of a graph excuses.
 
 Rounding can explain a difference of any size: `1 - y * y` of a saturated `y` has no digit left. High precision rounds
-nothing. A stated number is wrong if it is far from the derivative there, and the engines are much closer to it.
+nothing. A stated number is wrong if it is far from the derivative there, and the engines are much closer to it. A
+formula is wrong if its own value in high precision is far from the derivative.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from gradcheck.checks.context import Context
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Claim
 from gradcheck.language.claim_kind import ClaimKind
+from gradcheck.language.expr.traverse import inline_steps
 
 #: The least relative error that is looked at, and how many times the engines' error it must be.
 _LARGE, _TIMES = 1e-6, 16.0
@@ -59,3 +63,27 @@ def _verdict(c: Comparison, point: Point) -> Fact | None:
             names, closeness = (*evaluations, "high precision"), float(of_engines / abs(right))
             return fact("stands_alone", wrong=fact("the_file"), agree=names, closeness=closeness)
     return None
+
+
+@np.errstate(all="ignore")
+def refutation(context: Context, name: str, claim: Claim) -> Fact | None:
+    """Return that a formula is wrong at the case's own numbers, of a few elements."""
+    from gradcheck.oracles.numeric.numeric_gradient import numeric_gradient
+    from gradcheck.oracles.numeric.objective import precise_value
+
+    case, point = context.case, context.points.own
+    scope = point.scope(point.last_step)
+    got, want = np.asarray(scope.array_of(claim.expr)), scope.gradients[name]
+    if want.dtype != np.float64 or context.options.oracle == "none":
+        return None
+    part = np.abs(got - want) / np.maximum(np.abs(got), np.abs(want))  # NaN if both are 0
+    hidden = [at for at in np.argsort(-part.ravel())[:_MOST].tolist() if not part.flat[at] <= _LARGE]
+    found = numeric_gradient(point.problem, name, point.last_step).precise_partials(hidden, _MOST_ELEMENTS)
+    if not hidden or found is None:
+        return None
+    expr = inline_steps(claim.expr, {step: case.let[step].expr for step in case.let_steps_of(claim.expr)})
+    roots = {root: scope.gradients[root] for step in case.steps for root in step.roots}
+    claimed = precise_value(point.problem, name, point.last_step, expr, roots).ravel()[hidden]
+    off = (found.value != 0) & (np.abs(claimed - found.value) > _LARGE * np.abs(found.value))
+    pairs = zip(claimed[off].tolist(), found.value[off].tolist(), strict=True)
+    return next((fact("hidden_by_rounding", got=got, want=want) for got, want in pairs), None)

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
+from gradcheck.checks.branches.compared import FLIPPABLE_OPS
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.claims.precise_recheck import refute_stated_gradients
 from gradcheck.checks.closeness.compare import compare
@@ -27,7 +28,7 @@ from gradcheck.facts import fact
 from gradcheck.language.case import Case, Claim, StatedTolerance, Step, Value
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.evaluation.host import NUMPY, Host
-from gradcheck.language.expr.traverse import compares_with_itself, inline_steps
+from gradcheck.language.expr.traverse import compares_with_itself, inline_steps, ops_in
 from gradcheck.language.sampling import claimed_array
 
 _FLOAT64, _COMPLEX128 = np.dtype(np.float64), np.dtype(np.complex128)
@@ -146,9 +147,7 @@ def _compare_stated_value(
 
 def compare_with_none(actual: np.ndarray | None, subject: Subject) -> Comparison:
     """Compare a gradient with `null`: none, or only zeros."""
-    if actual is None:
-        return subject.passed()
-    return compare(actual, None, base(actual.dtype), subject)
+    return subject.passed() if actual is None else compare(actual, None, base(actual.dtype), subject)
 
 
 def uncompared_claims(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:
@@ -276,7 +275,8 @@ def _evaluate_identity(claims: StepClaims, claim: Claim, slacks: list[np.ndarray
         failed = next((c for c in compared if c.status == "failed"), None)
         return failed or subject.failed(fact("is_not_true"), got_array=value)
     notes = tuple(dict.fromkeys(note for c in compared for note in c.notes))
-    if not value.size:
+    is_only_equality = compared and FLIPPABLE_OPS.intersection(ops_in(claim.expr)) == {"eq"}
+    if not value.size or (is_only_equality and not any(c.elements for c in compared)):
         notes += (fact("no_elements"),)
     if claims.point.trial is None:
         steps = {name: claims.case.let[name].expr for name in claims.case.let_steps_of(claim.expr)}

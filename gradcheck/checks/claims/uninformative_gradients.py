@@ -2,20 +2,24 @@
 
 Under `y.sum()` the gradient of a softmax or a layer norm is 0, and every tensor's incoming gradient is 1: formulas that
 are wrong for others pass. Where the graph is NaN, no formula is wrong: one that differs from NaN at every point, and is
-not proved, is undecided.
+not proved, is undecided. So is a check that compares no element anywhere, as `x[5:] == 3` of three numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite, wide
+from gradcheck.checks.claims.precise_recheck import refutation
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
+from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim
 from gradcheck.language.claim_kind import ClaimKind
@@ -27,25 +31,44 @@ _NOTHING = 1e-12
 
 
 def applies(context: Context) -> bool:
-    """Return whether a formula holds at several points."""
-    return bool(context.case.formulas) and bool(context.points.trials) and context.points.own.is_complete
+    """Return whether something is claimed of what the reference computes."""
+    return context.can_be_checked and context.points.own.is_complete
 
 
 def check(context: Context) -> Iterable[Comparison]:
-    """Add the notes to formulas that passed."""
+    """Add notes to formulas that hold at several points; leave others undecided."""
+    _reject_empty(context)
+    context.amend(_is_at_own_numbers, partial(_recheck_precisely, context))
     points = [p for p in (context.points.own, *context.points.trials) if p.is_complete]
     summed = _summed_entry(context.case)
     claims = ((name, claim) for name, listed in context.case.formulas.items() for claim in listed)
     notes = {(name, claim.text): tuple(_notes(summed, points, name, claim)) for name, claim in claims}
-
-    def has_notes(c: Comparison) -> bool:
-        is_right = c.what is ClaimKind.FORMULA and c.status == "passed" and c.trial is None
-        return is_right and bool(notes.get((c.tensor, c.formula)))
-
-    if any(notes.values()):
-        context.amend(has_notes, lambda c: c.with_notes(*notes[c.tensor, c.formula]))
-    _reject_uncompared(context)
+    if any(notes.values()) and context.points.trials:
+        context.amend(_is_at_own_numbers, lambda c: c.with_notes(*notes.get((c.tensor, c.formula), ())))
+    if context.points.trials:
+        _reject_uncompared(context)
     return ()
+
+
+def _is_at_own_numbers(c: Comparison) -> bool:
+    return c.what is ClaimKind.FORMULA and c.status == "passed" and c.trial is None
+
+
+def _recheck_precisely(context: Context, c: Comparison) -> Comparison:
+    """Return a formula as failed or noted, if its numbers are 0 or noise."""
+    own = context.points.own
+    want = own.scope(own.last_step).gradients.get(c.tensor)
+    claim = next((one for one in context.case.formulas.get(c.tensor, ()) if one.text == c.formula), None)
+    if c.certificate or claim is None or want is None or (np.any(want) and not c.has_note("within_rounding")):
+        return c
+    refuted = None
+    with suppress(GradcheckError, ValueError, TypeError, LookupError, ArithmeticError):
+        refuted = refutation(context, c.tensor, claim)
+    if refuted is not None:
+        return c.without_numbers("failed", mismatch=refuted, verdict=None, certificate=None)
+    is_said = want.size and not c.has_note("within_rounding") and not context.points.other_points
+    is_about_values = not {*context.case.inputs, *context.case.graph}.isdisjoint(free_names(claim.expr))
+    return c.with_notes(fact("vanishes_here")) if is_said and is_about_values else c
 
 
 def _reject_uncompared(context: Context) -> None:
@@ -56,6 +79,20 @@ def _reject_uncompared(context: Context) -> None:
         lambda c: c.what is ClaimKind.FORMULA and (c.tensor, c.formula) not in told,
         lambda c: replace(c, status="undecided", mismatch=fact("compared_nowhere"), notes=()),
     )
+
+
+def _reject_empty(context: Context) -> None:
+    """Leave checks undecided that compare no element, unless the case's tensors have none."""
+    values, own = context.points.own.want.states[-1].values, context.points.own.problem
+    checks = [c for c in context.found if c.what is ClaimKind.CHECK]
+    told = {(c.formula, c.step) for c in checks if not c.has_note("no_elements")}
+
+    def rejected(c: Comparison) -> Comparison:
+        rest = replace(c, notes=tuple(note for note in c.notes if note.kind != "no_elements"))
+        return rest if (c.formula, c.step) in told else replace(rest, status="undecided", mismatch=fact("no_elements"))
+
+    if all(array.size for array in (*values.values(), *own.inputs.values(), *own.constants.values())):
+        context.amend(lambda c: c.what is ClaimKind.CHECK and c.has_note("no_elements"), rejected)
 
 
 def _is_excused(c: Comparison) -> bool:

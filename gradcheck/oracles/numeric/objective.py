@@ -18,6 +18,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.op import Op
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import Problem, split_name, tensor_value, with_tensor_value
 from gradcheck.oracles.numeric.high_precision import floats, reals, supported
@@ -147,14 +148,24 @@ class OpObjective:
         return _weighted((output, seed) for output, seed in pairs if seed is not None)
 
 
-def precise_value(problem: Problem, tensor: str, step: int) -> np.ndarray:
-    """Return a tensor's value, rounded once. Raises GradcheckError."""
+def precise_value(
+    problem: Problem,
+    tensor: str,
+    step: int,
+    claim: Expr | None = None,
+    incoming: Mapping[str, np.ndarray] | None = None,
+) -> np.ndarray:
+    """Return the value of a tensor, or of a claim about it, rounded once.
+
+    Raises GradcheckError; LookupError for a claim about a gradient that is not `incoming`."""
     leaves: dict[str, np.ndarray] = {**problem.inputs, **problem.constants}
     for changed in problem.forwards[: step + 1]:
         leaves |= changed
     forward = ForwardPass(at_rest=True, high_precision=True)
     with supported():
-        found = tensor_value(_precise_values(problem, leaves, forward), tensor)
+        values = _precise_values(problem, leaves, forward)
+        arriving = {root: Perturbed(reals(array), forward) for root, array in (incoming or {}).items()}
+        found = evaluate(claim, values, WideHost(forward), arriving) if claim else tensor_value(values, tensor)
     if type(found) is not Perturbed or found.data.dtype.kind != "O":
         raise Unsupported(f"{tensor} has no value in high precision")
     value = floats(found.data)

@@ -47,3 +47,18 @@ def test_without_oracle_or_for_large_graphs_rounding_excuses(check: Check, monke
     assert check(text, oracle="none").status == "passed"
     monkeypatch.setattr(precise_recheck, "_MOST_ELEMENTS", 3)
     assert check(text).status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("y", "x", "right", "other"),
+    [
+        ("sigmoid(x)", "[40.0, 38.0]", "grad(y) * y * (1 - y)", "grad(y) / cosh(x / 2) ** 2 / 4"),
+        ("tanh(x)", "[18.0, 17.0]", "grad(y) * (1 - y * y)", "grad(y) / cosh(x) ** 2"),
+    ],
+)
+def test_a_formula_is_computed_where_rounding_hides_it(check: Check, y: str, x: str, right: str, other: str) -> None:
+    head = f"inputs: {{x: {x}}}\ngraph: {{y: '{y}'}}\nbackward: {{y: [1.0, 1.0]}}\ngeneralize: false\n"
+    assert check(f"{head}formulas: {{x: [{right}, {other}]}}").status == "passed"
+    case = check(f"{head}formulas: {{x: 1.01 * {right}}}")
+    assert case.status == "failed"
+    assert {c.mismatch.kind for c in failed(case, "formula") if c.mismatch} == {"hidden_by_rounding"}

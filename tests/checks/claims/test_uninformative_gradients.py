@@ -63,3 +63,37 @@ def test_a_graph_that_is_nan_at_the_numbers_of_the_file_alone_decides_nothing(ch
     case = "inputs: {x: [-1.0, -2.0]}\ngraph: {y: sqrt(x).sum()}\nformulas: {x: 1 + 0.5 / sqrt(x.abs())}\n"
     assert check(f"{case}generalize: false").status == "passed"
     assert check(case).status == "failed"
+
+
+THREE = "inputs: {x: [1.0, 2.0, 3.0]}\ngraph: {y: x * x}\nbackward: {y: [1.0, 1.0, 1.0]}\n"
+
+
+@pytest.mark.parametrize("text", ["x[5:] == 3", "grad(x)[3:] == 0", "(x[5:] == 3).all()", "grad(x)[x > 100] == 1"])
+def test_a_check_of_no_element_is_undecided(check: Check, text: str) -> None:
+    case = check(f"{THREE}generalize: false\nchecks: ['{text}']")
+    assert case.status == "failed"
+    assert {(c.status, say(c.mismatch)) for c in case.comparisons if c.formula} == {
+        ("undecided", "nothing was compared: no elements")
+    }
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "inputs: {x: {values: [], shape: [0, 3]}}\ngraph: {y: x * x}\nbackward: {y: ones_like(y)}\n"
+        "checks: [grad(x) == 2 * x]",
+        "dims: {n: 1}\ninputs: {x: randn(n)}\ngraph: {y: x * x, l: y.sum()}\nchecks: ['grad(x)[1:] == 2 * x[1:]']",
+        f"{THREE}checks: ['(x[5:] == 3).all() & (x > 0).all()']\ngeneralize: false",
+    ],
+)
+def test_a_check_of_some_element_or_of_empty_tensors_passes(check: Check, case: str) -> None:
+    assert check(case).status == "passed"
+
+
+def test_a_formula_of_zeros_alone_is_noted(check: Check) -> None:
+    head = "inputs: {x: [1e15, 2e15]}\ngraph: {y: sigmoid(x)}\nbackward: {y: [1.0, 1.0]}\ngeneralize: false\n"
+    case = check(f"{head}formulas: {{x: 1.01 * grad(y) * y * (1 - y)}}")
+    assert case.status == "passed"
+    assert any(c.has_note("vanishes_here") for c in case.comparisons)
+    right = check(head.replace("1e15, 2e15", "1.0, 2.0") + "formulas: {x: grad(y) * y * (1 - y)}")
+    assert not any(c.has_note("vanishes_here") for c in right.comparisons)
