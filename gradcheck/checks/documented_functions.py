@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gradcheck.autograd.op import TABLE, Op
+from gradcheck.checks.claims.undefined_formulas import claim_key
 from gradcheck.checks.context import Context
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import Fact, fact
@@ -24,14 +25,14 @@ def judge_by_documentation(context: Context, run: Callable[[Case], Context]) -> 
     """Move the general claims that are open to the run of the documented case.
 
     Returns that run, with these claims alone; None if there are none, or the graph approximates nothing."""
-    moved = {_key(c) for c in context.found if _is_open(c)}
+    moved = {claim_key(c) for c in context.found if _is_open(c)}
     documented = documented_case(context.case) if moved else context.case
     if documented is context.case:
         return None
     there = run(documented)
     remarks = tuple(map(_remark, _approximations(context.case)))
-    there.found = [c.with_notes(*remarks) if c.status == "passed" else c for c in there.found if _key(c) in moved]
-    context.found = [c for c in context.found if _key(c) not in moved]
+    there.found = [c.with_notes(*remarks) if c.status == "passed" else c for c in there.found if claim_key(c) in moved]
+    context.found = [c for c in context.found if claim_key(c) not in moved]
     return there
 
 
@@ -42,17 +43,14 @@ def documented_case(case: Case) -> Case:
     return replace(case, graph=graph) if changed else case
 
 
-def _key(c: Comparison) -> tuple[ClaimKind, str, str]:
-    return c.what, c.tensor, c.formula
-
-
 def _is_open(c: Comparison) -> bool:
     """Return whether documented functions may give another verdict.
 
     A formula is right if it is so of either function, and wrong if it is so of both."""
     if c.what is ClaimKind.WRONG_FORMULA:
         return c.status == "passed"
-    return c.what.is_general and (c.status != "passed" or any(n.kind == "branch_not_visited" for n in c.notes))
+    is_open = c.status != "passed" or c.has_note("branch_not_visited") or c.has_note("sides_not_searched")
+    return c.what.is_general and is_open
 
 
 def _approximations(case: Case) -> list[Op]:

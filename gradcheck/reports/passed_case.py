@@ -22,8 +22,8 @@ from gradcheck.reports.safe_text import count, plain
 _OTHER_POINTS = (("moved", "other numbers"), ("incoming", "other incoming gradients"))
 #: Notes on what formulas do not hold for, or were not tried at, and the most of them in a line.
 _LIMITS = (
-    *("no_elements", "same_sides", "size_stays", "branch_not_visited", "torch_approximates"),
-    *("gradient_is_zero", "incoming_is_one"),
+    *("no_elements", "same_sides", "size_stays", "size_stays_small", "sides_not_searched", "branch_not_visited"),
+    *("torch_approximates", "gradient_is_zero", "incoming_is_one", "vanishes_here"),
 )
 _MOST_LIMITS = 2
 #: Notes on rounding.
@@ -101,7 +101,7 @@ def _other_points_text(formulas: list[Comparison]) -> str:
 def _untested_text(formulas: list[Comparison]) -> str:
     """Return what the formulas were not tried at: `; n stays 4: …`."""
     notes = dict.fromkeys(note for c in formulas for note in c.notes if note.kind in _LIMITS)
-    told = [f"; {plain(say(note))}" for note in notes]
+    told = [f"; {plain(say(note))}" for note in sorted(notes, key=lambda note: note.kind != "sides_not_searched")]
     more = len(told) - _MOST_LIMITS
     return "".join(told[:_MOST_LIMITS]) + (f" and {more} more; -v shows them" if more > 0 else "")
 

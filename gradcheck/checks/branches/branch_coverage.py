@@ -15,18 +15,20 @@ from gradcheck.checks.branches.margin_recording import (
     final_gradients,
     has_no_slope,
     margins_at,
+    named_claims,
     sides_met,
     touches_kink,
 )
 from gradcheck.checks.branches.observability import observable_sides
+from gradcheck.checks.branches.search_targets import SearchBudget
 from gradcheck.checks.points.admissible import is_informative
 from gradcheck.checks.points.point import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
 
-#: The most comparisons that are searched, and points from which each search starts.
-_MOST_SITES, _STARTS = 64, 3
+#: The points from which each search starts.
+_STARTS = 3
 #: Ops whose outcome at ties may differ from both sides.
 _TYING = EQUALITY_OPS | {"ge", "le"}
 #: Ops with another outcome at equality.
@@ -36,9 +38,12 @@ _EDGED = frozenset(("gt", "ge", "lt", "le", "sign", "sgn"))
 class BranchCoverage:
     """The visited sides, which grow with each point."""
 
-    def __init__(self, case: Case, settled: Collection[str] = ()) -> None:
+    def __init__(self, case: Case, settled: Collection[str] = (), budget: SearchBudget | None = None) -> None:
         """Take formulas and steps that proofs have `settled`, but for ties."""
+        self.budget = budget or SearchBudget()
         self._owners, self._case, self._graph, self._decided = branching_owners(case), case, case.graph, settled
+        self._claims = self._owners - {*self._graph, *settled}
+        self._ops = {name: sum(1 for _ in claim.expr.walk()) for name, claim in named_claims(case)}
         self.kink_points: list[Point] = []
         self._visited: dict[BranchSite, set[int]] = {}
         self._guards: dict[BranchSite, bool] = {}  # whether a comparison only guards a division
@@ -89,10 +94,11 @@ class BranchCoverage:
                     self._visited.pop(site, None)
 
     def _note_observed(self, point: Point) -> None:
-        claims = self._owners - {*self._graph, *self._decided}
-        if claims and point.is_complete:
+        flips = ((len({*site.sides} - seen), self._ops[site.owner]) for site, seen in self._observed.items())
+        self.budget.left -= sum(times * ops for times, ops in flips)
+        if self._claims and point.is_complete and not self.budget.is_spent:
             for site, shown in observable_sides(
-                point.problem, final_gradients(point), claims, point.scope(point.last_step)
+                point.problem, final_gradients(point), self._claims, point.scope(point.last_step), self._observed
             ).items():
                 self._observed.setdefault(site, set()).update(shown)
 
@@ -110,8 +116,7 @@ class BranchCoverage:
 
     def _edge_goals(self) -> list[tuple[BranchSite, int]]:
         """Return edges of claims' comparisons at which the graph has no kink."""
-        claims = self._owners - {*self._graph, *self._decided}
-        listed = [s for s in self._visited if s.owner in claims and s.op in _EDGED and not s.compares_integers]
+        listed = [s for s in self._visited if s.owner in self._claims and s.op in _EDGED and not s.compares_integers]
         at = [self._margins(point) for point in self._points[:2]] if listed else []
         return [(site, 0) for site in listed if not any(self._is_kink(site, found) for found in at)]
 
@@ -127,15 +132,12 @@ class BranchCoverage:
     @property
     def has_undecided_claims(self) -> bool:
         """True if a claim that is not settled compares anything."""
-        return not {*self._graph, *self._decided} >= self._owners
+        return bool(self._claims)
 
     @property
     def asks_for_equality(self) -> bool:
         """True if an unsettled claim tests for ties, other than `x == x`."""
-        return any(
-            s.op in _TYING and s.owner not in self._graph and s.owner not in self._decided and found - {0}
-            for s, found in self._visited.items()
-        )
+        return any(s.op in _TYING and s.owner in self._claims and found - {0} for s, found in self._visited.items())
 
     def sides_at(self, point: Point) -> dict[BranchSite, set[int]]:
         return sides_met(self._margins(point), near=False)
@@ -146,7 +148,7 @@ class BranchCoverage:
 
     def missing_goals(self) -> Iterator[tuple[BranchSite, int]]:
         """Yield the sides still unvisited, then unobserved ones, then edges."""
-        for site in list(self._visited)[:_MOST_SITES]:
+        for site in list(self._visited):
             if site.owner in self._decided and (
                 site.op not in EQUALITY_OPS or site.compares_integers or site.owner in self._graph
             ):
@@ -154,12 +156,10 @@ class BranchCoverage:
             for side in sorted(site.sides, key=abs):
                 if side not in self._visited.get(site, {side}):
                     yield site, side
-        for goal in self._unobserved_goals()[:_MOST_SITES]:
+        for goal in self._unobserved_goals():
             if self.is_unobserved(*goal):  # not yet observed
                 yield goal
-        yield from (
-            goal for goal in self._edge_goals()[:_MOST_SITES] if goal[1] not in self._visited.get(goal[0], goal)
-        )
+        yield from (goal for goal in self._edge_goals() if goal[1] not in self._visited.get(goal[0], goal))
 
     def reach(self, site: BranchSite, side: int) -> Iterator[Problem]:
         """Yield problems on this side; without success, half of the numbers stay."""
@@ -185,7 +185,7 @@ class BranchCoverage:
 
     def reach_from(self, point: Point, site: BranchSite, side: int) -> Iterator[Problem]:
         """Yield problems on this side, from one more point."""
-        search = BranchSearch(point.problem, final_gradients(point))
+        search = BranchSearch(point.problem, final_gradients(point), self.budget)
         found = (search.find((site, one)) for one in (2 * side, side))
         yield from (problem for problem in found if problem is not None)
 
@@ -196,7 +196,7 @@ class BranchCoverage:
             key=lambda point: has_underflowing_squares(point.problem),
         )
         others = [point for point in self._points if not self._has_usual_sizes(point)]
-        return [BranchSearch(p.problem, final_gradients(p)) for p in (*usual[:_STARTS], *others[:1])]
+        return [BranchSearch(p.problem, final_gradients(p), self.budget) for p in (*usual[:_STARTS], *others[:1])]
 
 
 def _same_side(one: Margin, other: Margin, side: int) -> set[int]:

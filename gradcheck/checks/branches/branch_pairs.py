@@ -14,7 +14,7 @@ from gradcheck.checks.branches.branch_search import BranchSearch
 from gradcheck.checks.branches.branch_sites import BranchSite, Margin
 from gradcheck.checks.branches.incoming_gradients import scaled_incoming
 from gradcheck.checks.branches.margin_recording import final_gradients, has_rounding_op, margins_at
-from gradcheck.checks.branches.search_targets import Goal, are_goals_met
+from gradcheck.checks.branches.search_targets import Goal, SearchBudget, are_goals_met
 from gradcheck.checks.points.point import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.language.problem import Problem
@@ -34,7 +34,8 @@ def unvisited_pairs(points: Sequence[Point], owners: Collection[str], claims: Co
         return
     common = (site for site in seen[0] if all(site in found for found in seen))
     sites = sorted(common, key=lambda site: not seen[0][site].is_stated)[:_SITES]
-    searches = [BranchSearch(point.problem, final_gradients(point)) for point in points[:2]]
+    budget = SearchBudget(100_000)  # for one formula
+    searches = [BranchSearch(point.problem, final_gradients(point), budget) for point in points[:2]]
     tried = 0
     for one, other in combinations(sites, 2):
         if one.owner not in claims and other.owner not in claims:

@@ -7,8 +7,8 @@ section 5.3).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,9 @@ from gradcheck.autograd.backward import backward
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.branches.branch_sites import Margin
+from gradcheck.checks.branches.branch_sites import BranchSite, Margin
 from gradcheck.checks.branches.line_search import Path, search_paths
-from gradcheck.checks.branches.search_targets import Goal, SearchTargets, are_goals_met
+from gradcheck.checks.branches.search_targets import Goal, SearchBudget, SearchTargets, are_goals_met, select_margins
 from gradcheck.checks.branches.search_variables import GRID, SearchSpace, SearchVariable
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
@@ -32,6 +32,8 @@ _TOO_FAR = 4.0
 _OFFSETS = ((0.05, 3.0, 0.002), (0.05,), (1e-6,))
 #: The distance of gathered numbers, as a part of what it was.
 _GATHERED = 0.01
+#: The most numbers of a problem whose margins are kept for other goals.
+_FEW = 256
 
 Arrays = dict[SearchVariable, np.ndarray]
 
@@ -39,8 +41,9 @@ Arrays = dict[SearchVariable, np.ndarray]
 class BranchSearch:
     """Searches from one problem's numbers; claims may name `gradients`."""
 
-    def __init__(self, problem: Problem, gradients: Mapping[str, Any]) -> None:
-        self._space = SearchSpace(problem, gradients)
+    def __init__(self, problem: Problem, gradients: Mapping[str, Any], budget: SearchBudget | None = None) -> None:
+        self._space = SearchSpace(problem, gradients, budget)
+        self._kept: dict[tuple[frozenset[str], Path, float], dict[BranchSite, Margin]] = {}
         self._moving, self._half = self._space.moving, 0
 
     def find(self, *goals: Goal, half: int = 0) -> Problem | None:
@@ -62,17 +65,21 @@ class BranchSearch:
         """Search without slopes, on paths on which numbers grow or move."""
         if not self._space.can_be_searched:
             return None
-        found = search_paths(goals, self._paths(), lambda arrays: self._look(goals, arrays)[1])
-        return None if found is None else self._space.problem_with(self._look(goals, found)[0], found)
+        owners = frozenset(site.owner for site, _ in goals)
 
-    def _look(
-        self, goals: Sequence[Goal], arrays: Mapping[SearchVariable, np.ndarray]
-    ) -> tuple[dict[str, Tensor], list[Margin]]:
-        """Return leaves and margins, which nothing differentiates."""
-        return self._space.leaves_and_margins(goals, {v: Tensor.wrap(array) for v, array in arrays.items()})
+        def look(path: Path, place: float, grid: int = 0) -> list[Margin]:
+            if (met := self._kept.get((owners, path, place))) is None or grid:
+                met = self._space.margins_of(owners, path(place, grid))[1]
+                if self._space.size <= _FEW and not grid:
+                    self._kept[owners, path, place] = met
+            return select_margins(goals, met)
 
-    def _paths(self) -> Iterator[Path]:
-        """Yield paths: leaves grow, some move, all gather, cotangents grow."""
+        found = search_paths(goals, self._paths, look)
+        return None if found is None else self._space.problem_with(self._space.margins_of(owners, found)[0], found)
+
+    @cached_property
+    def _paths(self) -> list[Path]:
+        """The paths: leaves grow, some move, all gather, cotangents grow."""
 
         def move(array: np.ndarray, place: float) -> np.ndarray:
             return np.asarray(array + place * (np.arange(array.size) % 2 == 0).reshape(array.shape))
@@ -80,8 +87,8 @@ class BranchSearch:
         def gather(array: np.ndarray, place: float) -> np.ndarray:
             return np.asarray(place + _GATHERED * array)
 
-        for is_incoming, change in ((False, np.multiply), (False, move), (False, gather), (True, np.multiply)):
-            yield partial(self._arrays_on_path, is_incoming=is_incoming, change=change)
+        changes = ((False, np.multiply), (False, move), (False, gather), (True, np.multiply))
+        return [partial(self._arrays_on_path, is_incoming=is_one, change=change) for is_one, change in changes]
 
     def _arrays_on_path(
         self, place: float, grid: int, is_incoming: bool, change: Callable[[np.ndarray, float], np.ndarray]
@@ -200,6 +207,4 @@ def _has_slope(difference: Any) -> bool:
 
 
 def _finite_gradient(gradient: Tensor | None) -> np.ndarray | None:
-    if gradient is None:
-        return None
-    return np.asarray(np.where(np.isfinite(gradient.data), gradient.data, 0))
+    return None if gradient is None else np.asarray(np.where(np.isfinite(gradient.data), gradient.data, 0))

@@ -8,6 +8,7 @@ margin changes its sign.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice, pairwise
 
 import numpy as np
@@ -19,8 +20,8 @@ from gradcheck.checks.branches.search_variables import SearchVariable
 Arrays = Mapping[SearchVariable, np.ndarray]
 #: The numbers at a place of a path, moved ones rounded to multiples of 1/grid unless that is 0.
 Path = Callable[[float, int], Arrays]
-#: The goals' margins; none if one has none.
-MarginsAt = Callable[[Arrays], Sequence[Margin]]
+#: The goals' margins at a place of a path, of which only the signs matter; none if one has none.
+MarginsAt = Callable[..., Sequence[Margin]]
 
 _OUTWARDS = (0.001, 0.1, 0.3, 0.6, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0, 100.0, 1000.0)
 _PLACES = (*(-place for place in reversed(_OUTWARDS)), 0.0, *_OUTWARDS)
@@ -40,10 +41,11 @@ def search_paths(goals: Sequence[Goal], paths: Iterable[Path], look: MarginsAt) 
 
 class _PathSearch:
     def __init__(self, goals: Sequence[Goal], path: Path, look: MarginsAt) -> None:
-        self._goals, self._path, self._margins_at = goals, path, look
+        self._goals, self._path = goals, path
+        self._margins_at: Callable[..., Sequence[Margin]] = partial(look, path)
 
     def find(self) -> Arrays | None:
-        met = [(place, self._margins_at(self._path(place, 0))) for place in _PLACES]
+        met = [(place, self._margins_at(place)) for place in _PLACES]
         steps = sorted(pairwise(met), key=lambda step: abs(abs(step[0][0] + step[1][0]) / 2 - 1))
         for (one, here), (other, there) in steps:
             if self._is_on(here) != self._is_on(there):
@@ -58,25 +60,24 @@ class _PathSearch:
         """Return numbers on the side, near to its edge."""
         for _ in range(_TO_EDGE):
             middle = (off + on) / 2
-            off, on = (off, middle) if self._is_on(self._margins_at(self._path(middle, 0))) else (middle, on)
+            off, on = (off, middle) if self._is_on(self._margins_at(middle)) else (middle, on)
         return self._path(on, 0)
 
     def _crossings(
         self, steps: Sequence[tuple[tuple[float, Sequence[Margin]], tuple[float, Sequence[Margin]]]]
-    ) -> Iterator[tuple[float, float, int, int]]:
-        """Yield places between which a margin changes its sign, and where."""
+    ) -> Iterator[tuple[float, float, int, int, float]]:
+        """Yield places between which a margin changes its sign, where, and from which sign."""
         exact = [number for number, (site, side) in enumerate(self._goals) if site.sign_of(side) == 0]
         for (one, here), (other, there) in steps:
             for number in exact if here and there else ():
                 a, b = here[number].numbers.ravel(), there[number].numbers.ravel()
                 if a.shape == b.shape and np.any(changed := np.sign(a) * np.sign(b) < 0):
-                    yield one, other, number, int(np.argmax(changed))
+                    yield one, other, number, (at := int(np.argmax(changed))), float(np.sign(a[at]))
 
-    def _bisect_zero(self, one: float, other: float, number: int, element: int) -> Arrays | None:
-        sign = 0.0
+    def _bisect_zero(self, one: float, other: float, number: int, element: int, sign: float) -> Arrays | None:
         for step in range(_TO_ZERO):
             middle = (one + other) / 2
-            met = self._margins_at(self._path(middle, 0))
+            met = self._margins_at(middle)
             if self._is_on(met):
                 return self._path(middle, 0)
             if met and len(self._goals) > 1 and met[number].numbers.flat[element] == 0:
@@ -86,16 +87,13 @@ class _PathSearch:
             at = met[number].numbers.flat[element] if met else np.nan
             if not np.isfinite(at) or middle in (one, other):
                 return None
-            if not sign:
-                sign = float(np.sign(self._margins_at(self._path(one, 0))[number].numbers.flat[element]))
             one, other = (middle, other) if np.sign(at) == sign else (one, middle)
         return None
 
     def _find_inside(self, one: float, middle: float, other: float) -> Arrays | None:
         """Search around a place at which one margin is 0."""
         places = (middle + share * (end - middle) for end in (one, other) for share in _INSIDE)
-        return next((self._path(p, 0) for p in places if self._is_on(self._margins_at(self._path(p, 0)))), None)
+        return next((self._path(p, 0) for p in places if self._is_on(self._margins_at(p))), None)
 
     def _try_round_numbers(self, place: float) -> Arrays | None:
-        rounded = (self._path(place, grid) for grid in _GRIDS)
-        return next((arrays for arrays in rounded if self._is_on(self._margins_at(arrays))), None)
+        return next((self._path(place, grid) for grid in _GRIDS if self._is_on(self._margins_at(place, grid))), None)

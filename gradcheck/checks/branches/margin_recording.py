@@ -188,10 +188,7 @@ def has_rounding_op(case: Case, site: BranchSite) -> bool:
 
 
 def margins(
-    problem: Problem,
-    leaves: Mapping[str, Any],
-    gradients: Mapping[str, Any],
-    owners: Container[str],
+    problem: Problem, leaves: Mapping[str, Any], gradients: Mapping[str, Any], owners: Container[str]
 ) -> dict[BranchSite, Margin]:
     """Return the margins of comparisons in these entries and claims.
 

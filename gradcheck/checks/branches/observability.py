@@ -22,9 +22,9 @@ from gradcheck.language.problem import Problem
 
 
 def observable_sides(
-    problem: Problem, gradients: Mapping[str, Any], owners: Container[str], known: Mapping[str, Any] | None = None
+    problem: Problem, gradients: Mapping[str, Any], owners: Container[str], known: Any = None, observed: Any = None
 ) -> dict[BranchSite, set[int]]:
-    """Return the sides of claims' own comparisons that matter, or raise."""
+    """Return further sides of claims' own comparisons that matter, or raise."""
     found: dict[BranchSite, set[int]] = {}
     with no_grad(), quiet():
         log, names, held = log_margins_at(problem, gradients, owners, known)
@@ -33,7 +33,8 @@ def observable_sides(
             value = partial(_value, name, claim, names, held)
             unflipped = value(None) if stated else None
             for site, margin in stated if unflipped is not None else ():
-                on = [side for side in site.sides if abs(side) < 2 and site.is_on(margin.numbers, side)]
+                others = [side for side in site.sides if abs(side) < 2 and side not in (observed or {}).get(site, ())]
+                on = [side for side in others if site.is_on(margin.numbers, side)]
                 found[site] = {side for side in on if not _equal(unflipped, value((site.number, side)))}
     return found
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -12,6 +13,19 @@ from gradcheck.language.random_streams import stream
 
 #: A comparison and a side of it.
 Goal: TypeAlias = tuple[BranchSite, int]
+#: The most work of a case's searches, a few seconds.
+_WORK = 400_000
+
+
+@dataclass(slots=True)
+class SearchBudget:
+    """The work left to the searches of a case: ops, each weighted by its numbers."""
+
+    left: float = _WORK
+
+    @property
+    def is_spent(self) -> bool:
+        return self.left <= 0
 
 
 class SearchTargets:
@@ -59,6 +73,12 @@ class SearchTargets:
             scale = np.where(margin.scale > 0, margin.scale, 1.0)
             shares = [share * (np.maximum(scale, 1) if share > 1 else scale) for share in self.offsets]
             self._targets.append(site.sign_of(side) * np.choose(turn, shares))
+
+
+def select_margins(goals: Sequence[Goal], found: Mapping[BranchSite, Margin]) -> list[Margin]:
+    """Return the goals' margins; [] if one is missing."""
+    met = [found[site] for site, _ in goals if site in found]
+    return met if len(met) == len(goals) else []
 
 
 def are_goals_met(goals: Sequence[Goal], met: Sequence[Margin]) -> bool:

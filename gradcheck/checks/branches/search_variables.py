@@ -18,9 +18,9 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.branches.branch_sites import Margin, as_array
+from gradcheck.checks.branches.branch_sites import BranchSite, Margin, as_array
 from gradcheck.checks.branches.margin_recording import in_double_precision, margins, named_claims
-from gradcheck.checks.branches.search_targets import Goal
+from gradcheck.checks.branches.search_targets import Goal, SearchBudget, select_margins
 from gradcheck.engines.double_precision import double_precision_array
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Value
@@ -36,8 +36,8 @@ from gradcheck.language.trial_draws import Variation, is_fixed_incoming
 #: Creators of elements between 0 and 1, and creators with stated bounds.
 _UNIT, _BOUNDED = ("rand", "rand_like"), ("uniform", "uniform_like")
 _BOUNDED_CREATORS = frozenset((*_UNIT, *_BOUNDED))
-#: A problem of more numbers is not searched.
-_MOST = 100_000
+#: A problem of more numbers is not searched; so many cost as much as the call of an op.
+_MOST, _AS_A_CALL = 100_000, 1000
 #: Multiples of one over this have exact sums.
 GRID = 2.0**16
 #: Stands for a leaf that a later forward draws.
@@ -90,7 +90,8 @@ class SearchSpace:
     `gradients` are those that claims may name. All but the incoming ones are held fixed.
     """
 
-    def __init__(self, problem: Problem, gradients: Mapping[str, Any]) -> None:
+    def __init__(self, problem: Problem, gradients: Mapping[str, Any], budget: SearchBudget | None = None) -> None:
+        self._budget = budget or SearchBudget()
         self._own, self.problem, self.gradients = problem, *in_double_precision(problem.with_latest_inputs(), gradients)
         problem = self.problem
         self._later_forward = {name: i for i, arrays in enumerate(problem.forwards) for name in arrays}
@@ -102,12 +103,13 @@ class SearchSpace:
         self._bounds: dict[SearchVariable, tuple[float, float]] = {}
         self.start = {**self._drawn_variables(), **self._incoming_variables()}
         self.moving = {variable for variable, array in self.start.items() if array.dtype.kind in "fc"}
-        self._reduced: dict[frozenset[str], Problem] = {}
+        self._reduced: dict[frozenset[str], tuple[Problem, int]] = {}
+        self.size = sum(array.size for array in self.start.values())
 
     @property
     def can_be_searched(self) -> bool:
         """True if something moves, and the numbers are few enough."""
-        return bool(self.moving) and sum(array.size for array in self.start.values()) <= _MOST
+        return bool(self.moving) and self.size <= _MOST and not self._budget.is_spent
 
     def _drawn_variables(self) -> dict[SearchVariable, np.ndarray]:
         found: dict[SearchVariable, np.ndarray] = {}
@@ -148,18 +150,27 @@ class SearchSpace:
         self, goals: Sequence[Goal], tensors: Mapping[SearchVariable, Tensor]
     ) -> tuple[dict[str, Tensor], list[Margin]]:
         """Return leaves made of these tensors, and the goals' margins or []."""
+        leaves, found = self.margins_of(frozenset(site.owner for site, _ in goals), tensors)
+        return leaves, select_margins(goals, found)
+
+    def margins_of(
+        self, owners: frozenset[str], numbers: Mapping[SearchVariable, Any]
+    ) -> tuple[dict[str, Tensor], dict[BranchSite, Margin]]:
+        """Return leaves and the owners' margins; none after an error or the budget."""
+        problem, ops = self._reduced_problem(owners)
+        if self._budget.is_spent:
+            return {}, {}
+        self._budget.left -= ops * (1 + self.size / _AS_A_CALL)
+        tensors = {variable: _as_tensor(array) for variable, array in numbers.items()}
         incoming = {variable.name: tensor for variable, tensor in tensors.items() if variable.is_incoming}
         try:
             leaves = self._leaves(tensors)
-            owners = frozenset(site.owner for site, _ in goals)
-            found = margins(self._reduced_problem(owners), leaves, {**self.gradients, **incoming}, owners)
+            return leaves, margins(problem, leaves, {**self.gradients, **incoming}, owners)
         except GradcheckError:
-            return {}, []
-        met = [found[site] for site, _ in goals if site in found]
-        return leaves, met if len(met) == len(goals) else []
+            return {}, {}
 
-    def _reduced_problem(self, owners: frozenset[str]) -> Problem:
-        """Return the problem with only the entries and steps that owners need."""
+    def _reduced_problem(self, owners: frozenset[str]) -> tuple[Problem, int]:
+        """Return the problem with only what owners need, and its ops."""
         if owners not in self._reduced:
             case = self.problem.case
             claims, needed = dict(named_claims(case)), set(owners)
@@ -169,7 +180,9 @@ class SearchSpace:
                 if name in needed:
                     needed.update(free_names(claim.expr))
             graph, let = ({n: c for n, c in held.items() if n in needed} for held in (case.graph, case.let))
-            self._reduced[owners] = replace(self.problem, case=replace(case, graph=graph, let=let))
+            evaluated = {**graph, **let, **{n: c for n, c in claims.items() if n in owners}}
+            ops = sum(1 for claim in evaluated.values() for _ in claim.expr.walk())
+            self._reduced[owners] = replace(self.problem, case=replace(case, graph=graph, let=let)), ops
         return self._reduced[owners]
 
     def _leaves(self, tensors: Mapping[SearchVariable, Tensor]) -> dict[str, Tensor]:

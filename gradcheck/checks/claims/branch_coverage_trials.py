@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from gradcheck.checks.branches.branch_coverage import BranchCoverage, has_underflowing_squares
 from gradcheck.checks.branches.incoming_gradients import scaled_incoming
-from gradcheck.checks.branches.search_targets import Goal
+from gradcheck.checks.branches.search_targets import Goal, SearchBudget
 from gradcheck.checks.branches.side_conditions import side_condition
 from gradcheck.checks.claims.certificates import proved_formulas
 from gradcheck.checks.context import Context
@@ -50,6 +50,7 @@ class BranchCoverageTrials:
         self.context, self.case, self.points = context, context.case, context.points
         self._compare, self._count = compare, count
         self._unobserved: list[Goal] = []  # visited sides on which nothing was observable
+        self._budget, self._unsearched = SearchBudget(), set[Goal]()  # sides for which no budget was left
         self._decided, self._has_undecided = self._find_decided(known)
 
     def _find_decided(self, known: DecidedFormulas) -> tuple[set[str], bool]:
@@ -63,7 +64,7 @@ class BranchCoverageTrials:
 
     def visit(self, of_sizes: Sequence[Mapping[str, int]]) -> list[Fact]:
         """Visit each side, at these sizes too; return a note for each missed one."""
-        coverage = BranchCoverage(self.case, self._decided)
+        coverage = BranchCoverage(self.case, self._decided, self._budget)
         known = [self.points.own, *self.points.other_points]
         coverage.visit(known)
         own = self.points.own.problem.sizes
@@ -71,13 +72,18 @@ class BranchCoverageTrials:
         left = self._draw_for_goals(coverage, [*self._unreached_goals(coverage)], own, small)
         self._try_incoming(coverage)
         for sizes in of_sizes[:_SIZES]:
-            of_size = BranchCoverage(self.case, {*self._decided, *self.case.graph})
+            of_size = BranchCoverage(self.case, {*self._decided, *self.case.graph}, self._budget)
             of_size.visit([p for p in known if p.problem.sizes == sizes])
             self._draw_for_goals(of_size, [*self._unreached_goals(of_size)], sizes, sizes)
         self.points.kink_points = coverage.kink_points
         seen = [self.points.own, *self.points.other_points]
-        unvisited = ((site, side_condition(seen, site, side)) for site, side in (*left, *self._unobserved))
-        return [fact("branch_not_visited", owner=site.owner, op=site.op, where=where) for site, where in unvisited]
+        unvisited, facts = [*left, *self._unobserved], []
+        unnamed = [goal for goal in unvisited if goal in self._unsearched][3:]  # names take evaluations
+        for goal in unvisited:
+            where = "" if goal in unnamed else side_condition(seen, *goal)
+            kind = "branch_not_searched" if goal in self._unsearched else "branch_not_visited"
+            facts.append(fact(kind, owner=goal[0].owner, op=goal[0].op, where=where))
+        return facts
 
     def _unreached_goals(self, coverage: BranchCoverage) -> Iterator[Goal]:
         for goal in coverage.missing_goals():
@@ -91,6 +97,7 @@ class BranchCoverageTrials:
                 ):
                     break
             else:
+                self._unsearched.update([goal] * self._budget.is_spent)
                 if not coverage.is_visited(*goal):
                     yield goal
                 elif coverage.is_unobserved(*goal):
@@ -104,7 +111,7 @@ class BranchCoverageTrials:
             is_wanted = self._is_stated(goal) and any(
                 point.may_be_off_by_rounding for point in self.points.other_points
             )
-        if is_wanted:
+        if is_wanted and not self._budget.is_spent:
             sizes = self.points.own.problem.sizes
             point = self.points.point_of_sizes(sizes, self._count + 1, 1, "tiny")
             if point is not None and not rejection_reason(point):
@@ -112,7 +119,7 @@ class BranchCoverageTrials:
 
     def _with_scaled_incoming(self, coverage: BranchCoverage, goal: Goal) -> Iterator[Problem]:
         """Yield problems with scaled incoming gradients that reach the side."""
-        if self._is_stated(goal):
+        if self._is_stated(goal) and not self._budget.is_spent:
             for problem in scaled_incoming(self.points.own.problem):
                 point = self.points.branch_point(problem, self._count + 1)
                 if not rejection_reason(point) and goal[1] in coverage.sides_at(point).get(goal[0], ()):

@@ -231,7 +231,7 @@ def _with_proofs(
     unproved = [proof for proof, _ in proofs if proof.status != "proved"]
     if unproved:
         return comparison.with_notes(fact("not_proved", why=unproved[0].unsupported_reason))
-    decided = tuple(note for note in comparison.notes if note.kind != "branch_not_visited")
+    decided = tuple(note for note in comparison.notes if note.kind not in ("branch_not_visited", "sides_not_searched"))
     if comparison.status != "passed":  # at a kink, which has its own certificate
         return replace(comparison, notes=decided)
     return replace(comparison, certificate=_certificate(proofs), notes=decided)

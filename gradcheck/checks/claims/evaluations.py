@@ -48,11 +48,7 @@ def _pass_if_undefined(point: Point, c: Comparison) -> Comparison:
 
 
 def compare_evaluations(
-    problem: Problem,
-    got: Evaluation,
-    want: Evaluation,
-    run: StatedTolerance | None = None,
-    trial: Trial | None = None,
+    problem: Problem, got: Evaluation, want: Evaluation, run: StatedTolerance | None = None, trial: Trial | None = None
 ) -> list[Comparison]:
     """Compare outcomes, values, gradients by step; NumPy must not warn."""
     case = problem.case

@@ -112,6 +112,4 @@ def _mismatch(result: Audit) -> Fact | None:
     if result.status == "not_differentiable" and result.interval is not None:
         low, high = result.interval
         return fact("jumps") if np.isinf(high) else fact("any_subgradient", low=low, high=high)
-    if result.status == "failed" and result.sampled:
-        return fact("differs_along_directions")
-    return None
+    return fact("differs_along_directions") if result.status == "failed" and result.sampled else None

@@ -64,9 +64,7 @@ def _conditions(words: Sequence[str], seen: Sequence[Sizes]) -> Iterator[_Condit
 
 def _between(a: str, b: str, sign: str, compare: Callable[[int, int], bool], beyond: int) -> _Condition:
     return _Condition(
-        f"{a} {sign} {b}",
-        lambda sizes: compare(sizes[a], sizes[b]),
-        lambda sizes: {**sizes, a: sizes[b] + beyond},
+        f"{a} {sign} {b}", lambda sizes: compare(sizes[a], sizes[b]), lambda sizes: {**sizes, a: sizes[b] + beyond}
     )
 
 

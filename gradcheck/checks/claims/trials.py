@@ -100,8 +100,11 @@ class _OtherPoints:
         """Return unvisited sides of the graph and of what this claim uses."""
         listed = (*self.case.formulas.get(c.tensor, ()), *self.case.wrong_formulas.get(c.tensor, ()), *self.case.checks)
         steps = {step for claim in listed if claim.text == c.formula for step in self.case.let_steps_of(claim.expr)}
-        owners = {*self.case.graph, *steps, c.formula}
-        return list({n["where"] or n: n for n in self.unvisited_sides if n["owner"] in owners}.values())
+        of_claim = [n for n in self.unvisited_sides if n["owner"] in {*self.case.graph, *steps, c.formula}]
+        visible = list({n["where"] or n: n for n in of_claim if n.kind == "branch_not_visited"}.values())
+        unsearched = [n for n in of_claim if n.kind != "branch_not_visited"]
+        where = tuple(dict.fromkeys(n["where"] for n in unsearched if n["where"]))
+        return [fact("sides_not_searched", sides=len(unsearched), where=where), *visible] if unsearched else visible
 
     def _run_trial(self, number: int) -> Mapping[str, int] | None:
         """Run a trial; return its sizes if all numbers were out of the domain."""
@@ -139,7 +142,9 @@ class _OtherPoints:
         return outside[0].problem.sizes if is_outside else None
 
     def _is_empty_here(self, c: Comparison) -> bool:
-        """Return whether a claim has no elements at the case's own sizes."""
+        """Return whether a claim has no elements at the case's own numbers."""
+        if c.what is ClaimKind.CHECK:
+            return any(own.formula == c.formula and own.has_note("no_elements") for own in self.context.found)
         values = self.points.own.want.states[-1].values
         return c.tensor in values and values[c.tensor].size == 0
 
@@ -202,9 +207,7 @@ class _OtherPoints:
         return c.is_failing and not is_undefined(c) and is_unstable(self.context, c)
 
     def _try_choices(self) -> int:
-        from gradcheck.checks.claims.choice_coverage_trials import (
-            ChoiceTrials,
-        )  # not needed without general claims
+        from gradcheck.checks.claims.choice_coverage_trials import ChoiceTrials  # not needed without general claims
 
         before = self.count
         choices = ChoiceTrials(
@@ -282,21 +285,12 @@ class _OtherPoints:
 
     def _try_branches(self) -> int:
         """Check sides of comparisons that no other point visits."""
-        from gradcheck.checks.claims.branch_coverage_trials import (
-            BranchCoverageTrials,
-            DecidedFormulas,
-        )  # not for cases that claim nothing in general
+        from gradcheck.checks.claims.branch_coverage_trials import BranchCoverageTrials, DecidedFormulas  # when needed
 
         def look(point: Point) -> bool:
             varied = point.problem.draw_settings.variation
-            of_claims = (
-                self._compare_root_claims
-                if varied.incoming
-                else self._compare_moved
-                if varied.structure
-                else self._compare_at_branch
-            )
-            return self._compare_and_keep(point, of_claims)
+            of_claims = self._compare_moved if varied.structure else self._compare_at_branch
+            return self._compare_and_keep(point, self._compare_root_claims if varied.incoming else of_claims)
 
         before = self.count
         failed = {(c.tensor, c.formula) for c in (*self.context.found, *self.found) if c.is_failing}

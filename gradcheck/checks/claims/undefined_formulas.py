@@ -36,8 +36,8 @@ def applies(context: Context) -> bool:
 
 def check(context: Context) -> Iterable[Comparison]:
     """Pass formulas that fail by NaN or overflow and are right elsewhere."""
-    for key in dict.fromkeys(_key(c) for c in context.found if _is_undefined_or_unstable(context, c)):
-        listed = [c for c in context.found if _key(c) == key]
+    for key in dict.fromkeys(claim_key(c) for c in context.found if _is_undefined_or_unstable(context, c)):
+        listed = [c for c in context.found if claim_key(c) == key]
         written = [c for c in listed if _is_at_written_numbers(context, c)]
         if written:
             _fail_with_region(context, written, listed)
@@ -54,7 +54,7 @@ _NEARBY = 1e-3
 _Key = tuple[ClaimKind, str, str]
 
 
-def _key(c: Comparison) -> _Key:
+def claim_key(c: Comparison) -> _Key:
     return c.what, c.tensor, c.formula
 
 
@@ -141,7 +141,7 @@ def _pass_with_note(context: Context, key: _Key, listed: Sequence[Comparison]) -
         kept = c.subject.passed(shape=c.shape, dtype=c.dtype, elements=c.elements) if c.is_failing else c
         return kept.with_notes(note) if c.trial is None else kept
 
-    context.amend(lambda c: _key(c) == key, change)
+    context.amend(lambda c: claim_key(c) == key, change)
 
 
 def _fail_with_region(context: Context, written: Sequence[Comparison], listed: Sequence[Comparison]) -> None:

@@ -36,12 +36,7 @@ class Tolerance:
 
 
 #: The base tolerances; a complex number has those of its parts.
-BASE = {
-    np.dtype(np.float64): 1e-10,
-    np.dtype(np.float32): 1e-5,
-    np.dtype(np.float16): 2e-3,
-    BFLOAT16: 1.6e-2,
-}
+BASE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5, np.dtype(np.float16): 2e-3, BFLOAT16: 1.6e-2}
 EXACT = Tolerance(0.0)
 _UNSTATED = (None, None)
 _BASES = {dtype: Tolerance(base) for dtype, base in BASE.items()}

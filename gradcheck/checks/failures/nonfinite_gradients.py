@@ -19,6 +19,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.context import Context
+from gradcheck.checks.failures.one_sided_derivatives import as_number
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.double_precision import double_precision_problem
 from gradcheck.errors import GradcheckError
@@ -99,7 +100,7 @@ def _nan_value(context: Context, tensor: str) -> Fact:
             at = tuple(int(i) for i in bad[0])
             operands = [wide(one.data)[at] for one in made.creators if one.data.shape == made.data.shape]
             op = made.creation_op.name if made.creation_op is not None else ""
-            return fact("nan_value", index=index, op=op, operands=tuple(map(_number, operands)))
+            return fact("nan_value", index=index, op=op, operands=tuple(map(as_number, operands)))
     return fact("nan_value", index=index, op="", operands=())
 
 
@@ -193,7 +194,7 @@ class _NonfiniteGradient:
         assert gradient is not None
         index = tuple(int(i) for i in np.unravel_index(self.element, gradient.shape))
         want = next(filter(np.isfinite, self.sides(self.element)), None)
-        return {"worst_index": index, "got": _number(wide(gradient)[index]), "want": want}
+        return {"worst_index": index, "got": as_number(wide(gradient)[index]), "want": want}
 
     @cached_property
     def fact(self) -> Fact | None:
@@ -202,7 +203,7 @@ class _NonfiniteGradient:
         if born is None and not self.has_derivative:
             return None
         index, gradient = self.numbers["worst_index"], self.numbers["got"]
-        value = _number(wide(np.asarray(self.context.points.own.want.states[self.step].values[self.tensor]))[index])
+        value = as_number(wide(np.asarray(self.context.points.own.want.states[self.step].values[self.tensor]))[index])
         derivative = _derivative(*self.sides(self.element)) if self.has_derivative else None
         safe = self._safe_entry(born) if born is not None and derivative is not None else None
         return fact("nonfinite_gradient", tensor=self.tensor, index=index, value=value, gradient=gradient,
@@ -257,7 +258,7 @@ class _NonfiniteGradient:
                 if at is not None and one.child is not None and one.child.creation_op is not None:
                     argument = wide(tensor.data)[at] if tensor.data.shape == one.share.shape else None
                     entry = flow.owners.get(one.child, "")
-                    number = None if argument is None else _number(argument)
+                    number = None if argument is None else as_number(argument)
                     return fact("nonfinite_arises", op=one.child.creation_op.name, entry=entry, argument=number)
         return None
 
@@ -297,9 +298,7 @@ def _first_not_finite(one: Contribution, received: dict[Tensor, list[Contributio
     if not len(bad) or one.child is None:
         return None
     arrived = (wide(other.share) for other in received.get(one.child, ()))
-    if not all(np.isfinite(share).all() for share in arrived):
-        return None
-    return tuple(int(i) for i in bad[0])
+    return None if not all(np.isfinite(share).all() for share in arrived) else tuple(int(i) for i in bad[0])
 
 
 def _derivative(left: float, right: float) -> Fact:
@@ -316,8 +315,3 @@ def _is_between(value: float, sides: tuple[float, float]) -> bool:
         return False
     room = _CLOSE * max(map(abs, finite))
     return bool(min(finite) - room <= value <= max(finite) + room)
-
-
-def _number(value: complex) -> float | complex:
-    number = complex(value)
-    return number if number.imag else number.real

@@ -40,14 +40,14 @@ def classify_at_kink(
         outside = ~is_between_sides(estimate, one.values, allowed) & estimate.kinked
         if np.any(outside):
             at = int(np.flatnonzero(outside)[0])
-            value, (low, high) = _number(one.values[at]), _interval(estimate, at)
+            value, (low, high) = as_number(one.values[at]), _interval(estimate, at)
             outside_of = fact("outside_subgradients", name=one.name, value=value, low=low, high=high)
             return replace(comparison, verdict=outside_of)
     if not np.all(estimate.kinked):
         return None
     if not all_seen:
         return undecided(comparison) if comparison.what in CONVENTION_CLAIMS else None
-    sides = [(one.name, _number(one.values[0])) for one in answers]
+    sides = [(one.name, as_number(one.values[0])) for one in answers]
     kink = kink_fact(_interval(estimate, 0), sides, jumps=bool(np.isinf(estimate.right[0])))
     if comparison.what not in CONVENTION_CLAIMS:
         return replace(comparison, verdict=fact("another_convention", kink=kink))
@@ -58,9 +58,9 @@ def classify_at_kink(
 def _interval(estimate: Estimate, at: int) -> tuple[float | complex, float | complex]:
     """Return both one-sided derivatives, the lower first."""
     low, high = sorted((estimate.left[at], estimate.right[at]), key=lambda number: (number.real, number.imag))
-    return _number(low), _number(high)
+    return as_number(low), as_number(high)
 
 
-def _number(value: Any) -> float | complex:
+def as_number(value: Any) -> float | complex:
     number = complex(value)
     return number if number.imag else number.real

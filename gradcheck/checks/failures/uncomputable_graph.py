@@ -265,9 +265,7 @@ def _explain_step_error(context: Context, error: Failure) -> Failure:
     number = message["what"]["step"] - 1
     step = context.case.steps[number]
     why = _why_pass_cannot_start(context, step, number, error.kind) if step.action == "backward" else None
-    if why is None:
-        return error
-    return replace(error, message=why, hint="", own_words=_own_words(context, number))
+    return error if why is None else replace(error, message=why, hint="", own_words=_own_words(context, number))
 
 
 def _why_pass_cannot_start(context: Context, step: Step, number: int, kind: str) -> Fact | None:

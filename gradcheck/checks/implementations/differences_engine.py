@@ -110,10 +110,7 @@ class _Gradients(Mapping[str, "np.ndarray | None"]):
     """The code's gradients; wrong ones are computed when they are asked for."""
 
     def __init__(
-        self,
-        own: Mapping[str, np.ndarray | None],
-        wrong: Collection[str],
-        compute: Callable[[str], np.ndarray | None],
+        self, own: Mapping[str, np.ndarray | None], wrong: Collection[str], compute: Callable[[str], np.ndarray | None]
     ) -> None:
         self._own, self._wrong, self._compute = own, wrong, compute
 

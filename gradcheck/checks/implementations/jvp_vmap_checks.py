@@ -77,9 +77,7 @@ def _check_jvp(context: Context, engine: CodeEngine, subject: Subject) -> Iterat
 
 
 def _product(one: np.ndarray | None, other: np.ndarray | None) -> float:
-    if one is None or other is None:
-        return 0.0
-    return float(np.sum(wide(one).conj() * wide(other)).real)
+    return 0.0 if one is None or other is None else float(np.sum(wide(one).conj() * wide(other)).real)
 
 
 def _factor(got: float, want: float) -> float | None:

@@ -27,10 +27,7 @@ ResultExtra = Callable[[CaseResult, Case, Options, Engines], CaseResult]
 
 
 def check_isolated(
-    case: Case,
-    options: Options,
-    engines: Engines,
-    further: Mapping[str, ResultExtra] | None = None,
+    case: Case, options: Options, engines: Engines, further: Mapping[str, ResultExtra] | None = None
 ) -> CaseResult:
     """Return a result with warnings and extras; the user's interrupt passes."""
     recorder = WarningRecorder([])

@@ -79,10 +79,7 @@ def preload(options: Options) -> None:
 def _modules(options: Options, reference: bool = True) -> list[str]:
     engines = (*options.engines, options.reference) if reference else options.engines
     names = [name for name in engines if isinstance(name, str)]
-    return [
-        __name__,
-        *(ENGINES[name].module for name in names if name in ENGINES and name not in THREADED),
-    ]
+    return [__name__, *(ENGINES[name].module for name in names if name in ENGINES and name not in THREADED)]
 
 
 def plan_run(

@@ -107,9 +107,7 @@ def _failure_details(c: Comparison) -> tuple[str, ...]:
     if c.operation is not None:
         error = c.operation.mine.error
         return (c.operation.application.op.name, *([error.kind] if error is not None else ()))
-    if c.mismatch is None or c.mismatch.kind in _WHEREABOUTS:
-        return ("numbers",)
-    return tuple(_kinds(c.mismatch))
+    return ("numbers",) if c.mismatch is None or c.mismatch.kind in _WHEREABOUTS else tuple(_kinds(c.mismatch))
 
 
 def _kinds(found: Fact) -> Iterator[str]:

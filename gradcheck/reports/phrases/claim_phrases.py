@@ -78,6 +78,7 @@ add_phrases(
         "takes_no_probabilities": "{entry}: {name:if {name}|its argument} holds probabilities, and {op} takes {takes}",
         "mean_of_a_mean": "{entry} is the mean of a mean, which is one number",
         "gradient_is_zero": _gradient_is_zero,
+        "vanishes_here": "every number of both sides is 0 here, so any multiple of the formula holds too",
         "incoming_is_one": lambda f: f"only for grad({f['tensor']}) = 1; {_randomly(f['tensor'])} asks about any",
         "torch_approximates": "torch approximates {op} where {where}, by up to {by:gap}",
         "too_ill_conditioned": "too ill-conditioned to be decided: rounding alone may move it {extent:finite by "
@@ -152,13 +153,18 @@ add_phrases(
         "where_element": "where {tensor} {condition}",
         "where_some_element": "where some {tensor} {condition}",
         "branch_not_visited": "not decided for {where:if {where}|numbers on the other side of `{op}` in {owner}}",
+        "sides_not_searched": "not decided for {sides} side{sides:s} of comparisons, since the budget of their "
+        "search is spent{where:if : {where:commas}}",
         "size_stays": "{size} stays {value}{tensor:if : {tensor} is written out}",
+        "size_stays_small": "{size} stays {value}: at other sizes a tensor has more than {most:,} elements",
         "all_is_nan": "every element of a formula is NaN",
         "at_these_numbers_only": "verified at these numbers only",
         "not_at_other_numbers": "holds at the numbers given, if at all, but not at others",
         # Oracles
         "refuted_by_proof": "holds at these numbers, but not for all values{sizes:if  (at {sizes:sizes})}: the exact "
         "oracle refutes it",
+        "hidden_by_rounding": "near at these numbers only by rounding: in high precision the formula is "
+        "{got:value}, the derivative {want:value}",
         "beyond_rounding": "near, but not equal: off by {part:bar} of its size, {times:whole} times what rounding "
         "explains",
         "off_in_double_precision": "off by {part:bar} of its size in double precision, though not by more than this "

@@ -57,3 +57,20 @@ def test_a_guard_is_none_the_less_where_what_it_guards_is_0() -> None:
     assert any(site.owner == "y" for site, _ in coverage.missing_goals())
     coverage.visit([own.points.own])
     assert not any(site.owner == "y" for site, _ in coverage.missing_goals())
+
+
+def test_a_comparison_beyond_many_others_is_missing_too() -> None:
+    many = " + ".join(f"0 * (x > {number})" for number in range(70))
+    context = context_of(f"{{inputs: {{x: [0.5]}}, graph: {{y: x * x}}, formulas: {{x: '2 * x * grad(y) + {many}'}}}}")
+    coverage = BranchCoverage(context.case)
+    coverage.visit([context.points.own])
+    assert {site.number for site, _ in coverage.missing_goals()} >= {*range(2, 70)}
+
+
+def test_observed_sides_spend_the_budget() -> None:
+    context = context_of("{inputs: {x: [0.5]}, graph: {y: x * x}, formulas: {x: 'where(x > 3, 1, 2 * x * grad(y))'}}")
+    coverage = BranchCoverage(context.case)
+    coverage.visit([context.points.own])
+    left = coverage.budget.left
+    coverage.visit([context.points.own])
+    assert coverage.budget.left < left

@@ -11,6 +11,7 @@ from gradcheck.checks.branches import search_variables
 from gradcheck.checks.branches.branch_search import BranchSearch
 from gradcheck.checks.branches.branch_sites import BranchSite
 from gradcheck.checks.branches.margin_recording import branching_owners, margins_at, sides_met
+from gradcheck.checks.branches.search_targets import SearchBudget
 from gradcheck.language.problem import Problem
 from tests.from_text import problem_from as problem_of
 
@@ -178,3 +179,21 @@ def test_constants_stay_and_nothing_is_found_where_they_decide() -> None:
     gradients = {"y": np.ones(())}
     search = BranchSearch(problem, gradients)
     assert search.find((BranchSite("y", 0, "le"), -1)) is None
+
+
+def test_comparisons_of_one_claim_share_the_places_of_a_path() -> None:
+    problem, budget = of_a_square("x * (x * x > -1) * (x * x > -2)"), SearchBudget()
+    gradients = {root: seed for root, seed in problem.seeds[-1].items() if seed is not None}
+    sites = [site for site in margins_at(problem, gradients, branching_owners(problem.case)) if site.op == "gt"]
+    search, lefts = BranchSearch(problem, gradients, budget), [budget.left]
+    for site in sites:
+        assert search.find_on_paths((site, -1)) is None
+        lefts.append(budget.left)
+    assert lefts[0] > lefts[1] == lefts[2]
+
+
+def test_nothing_is_found_without_a_budget() -> None:
+    problem = of_a_square("where(x > 6, x, 2 * x)")
+    (site,) = (s for s in margins_at(problem, {}, branching_owners(problem.case)) if s.op == "gt")
+    assert BranchSearch(problem, {}).find((site, 1)) is not None
+    assert BranchSearch(problem, {}, SearchBudget(0)).find((site, 1)) is None

@@ -21,7 +21,9 @@ def walked(site: BranchSite, side: int, f: Callable[[np.ndarray], np.ndarray]) -
         number = np.array([0.9 * place])
         return {X: np.rint(number * grid) / grid if grid else number}
 
-    found = search_paths([(site, side)], [path], lambda arrays: [Margin(f(arrays[X]), np.ones(1))])
+    found = search_paths(
+        [(site, side)], [path], lambda path, place, grid=0: [Margin(f(path(place, grid)[X]), np.ones(1))]
+    )
     return None if found is None else found[X]
 
 

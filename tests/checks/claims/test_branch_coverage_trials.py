@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from gradcheck.checks.branches.search_targets import SearchBudget
+from gradcheck.checks.claims import branch_coverage_trials
 from gradcheck.checks.points.drawing import Points
+from gradcheck.reports.passed_case import is_qualified, passed_remarks
+from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check
 from tests.sampling import evenly_spread
 
@@ -167,3 +171,18 @@ def test_ties_are_met_at_every_seed(check: Check, graph: str, formula: str, seed
         wrong_formulas: {{x: "{formula}"}}
     """
     assert check(text, seed=seed).status == "passed"
+
+
+def test_sides_without_a_search_are_said(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = "dims: {n: 3}, inputs: {x: 'randn(n)'}, graph: {y: 'sort(x * x)[0].sum()'}, backward: {y: 'randn([])'}"
+    wrong = f"{{{graph}, formulas: {{x: '2 * x * grad(y) * where(x > 60, 2, 1)'}}}}"
+    assert check(wrong).status == "failed"
+    monkeypatch.setattr(branch_coverage_trials, "SearchBudget", lambda: SearchBudget(0))
+    case = check(wrong)
+    assert case.status == "passed"
+    note = next(n for c in case.comparisons if c.tensor == "x" for n in c.notes if n.kind == "sides_not_searched")
+    assert say(note).startswith(
+        "not decided for 1 side of comparisons, since the budget of their search is spent: x > 60"
+    )
+    assert is_qualified(case)
+    assert say(note) in " ".join(passed_remarks(case))
