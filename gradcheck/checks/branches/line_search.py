@@ -66,7 +66,7 @@ class _PathSearch:
     def _crossings(
         self, steps: Sequence[tuple[tuple[float, Sequence[Margin]], tuple[float, Sequence[Margin]]]]
     ) -> Iterator[tuple[float, float, int, int, float]]:
-        """Yield places between which a margin changes its sign, where, and from which sign."""
+        """Yield places between which a margin's sign changes, and from which."""
         exact = [number for number, (site, side) in enumerate(self._goals) if site.sign_of(side) == 0]
         for (one, here), (other, there) in steps:
             for number in exact if here and there else ():

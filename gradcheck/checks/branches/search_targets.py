@@ -19,7 +19,7 @@ _WORK = 400_000
 
 @dataclass(slots=True)
 class SearchBudget:
-    """The work left to the searches of a case: ops, each weighted by its numbers."""
+    """The work left to a case's searches: ops, weighted by their numbers."""
 
     left: float = _WORK
 

@@ -156,7 +156,7 @@ class SearchSpace:
     def margins_of(
         self, owners: frozenset[str], numbers: Mapping[SearchVariable, Any]
     ) -> tuple[dict[str, Tensor], dict[BranchSite, Margin]]:
-        """Return leaves and the owners' margins; none after an error or the budget."""
+        """Return leaves and the owners' margins; none on errors or no budget."""
         problem, ops = self._reduced_problem(owners)
         if self._budget.is_spent:
             return {}, {}

@@ -80,9 +80,9 @@ class BranchCoverageTrials:
         unvisited, facts = [*left, *self._unobserved], []
         unnamed = [goal for goal in unvisited if goal in self._unsearched][3:]  # names take evaluations
         for goal in unvisited:
-            where = "" if goal in unnamed else side_condition(seen, *goal)
-            kind = "branch_not_searched" if goal in self._unsearched else "branch_not_visited"
-            facts.append(fact(kind, owner=goal[0].owner, op=goal[0].op, where=where))
+            owner, where = goal[0].owner, "" if goal in unnamed else side_condition(seen, *goal)
+            missed = fact("branch_not_visited", owner=owner, op=goal[0].op, where=where)
+            facts.append(fact("sides_not_searched", owner=owner, sides=1, where=(where,)) if goal in self._unsearched else missed)
         return facts
 
     def _unreached_goals(self, coverage: BranchCoverage) -> Iterator[Goal]:

@@ -1,4 +1,4 @@
-"""Refute stated gradients and formulas that only the rounding of a graph excuses.
+"""Refute stated gradients and formulas that only rounding excuses.
 
 Rounding can explain a difference of any size: `1 - y * y` of a saturated `y` has no digit left. High precision rounds
 nothing. A stated number is wrong if it is far from the derivative there, and the engines are much closer to it. A
@@ -67,7 +67,7 @@ def _verdict(c: Comparison, point: Point) -> Fact | None:
 
 @np.errstate(all="ignore")
 def refutation(context: Context, name: str, claim: Claim) -> Fact | None:
-    """Return that a formula is wrong at the case's own numbers, of a few elements."""
+    """Return that a formula is wrong in one of the worst own elements."""
     from gradcheck.oracles.numeric.numeric_gradient import numeric_gradient
     from gradcheck.oracles.numeric.objective import precise_value
 

@@ -102,8 +102,8 @@ class _OtherPoints:
         steps = {step for claim in listed if claim.text == c.formula for step in self.case.let_steps_of(claim.expr)}
         of_claim = [n for n in self.unvisited_sides if n["owner"] in {*self.case.graph, *steps, c.formula}]
         visible = list({n["where"] or n: n for n in of_claim if n.kind == "branch_not_visited"}.values())
-        unsearched = [n for n in of_claim if n.kind != "branch_not_visited"]
-        where = tuple(dict.fromkeys(n["where"] for n in unsearched if n["where"]))
+        unsearched = [n for n in of_claim if n.kind == "sides_not_searched"]
+        where = tuple(dict.fromkeys(text for n in unsearched for text in n["where"] if text))
         return [fact("sides_not_searched", sides=len(unsearched), where=where), *visible] if unsearched else visible
 
     def _run_trial(self, number: int) -> Mapping[str, int] | None:

@@ -36,7 +36,7 @@ def applies(context: Context) -> bool:
 
 
 def check(context: Context) -> Iterable[Comparison]:
-    """Add notes to formulas that hold at several points; leave others undecided."""
+    """Add notes to formulas that passed; leave some claims undecided."""
     _reject_empty(context)
     context.amend(_is_at_own_numbers, partial(_recheck_precisely, context))
     points = [p for p in (context.points.own, *context.points.trials) if p.is_complete]
@@ -82,7 +82,7 @@ def _reject_uncompared(context: Context) -> None:
 
 
 def _reject_empty(context: Context) -> None:
-    """Leave checks undecided that compare no element, unless the case's tensors have none."""
+    """Leave checks of no element undecided, unless tensors are empty."""
     values, own = context.points.own.want.states[-1].values, context.points.own.problem
     checks = [c for c in context.found if c.what is ClaimKind.CHECK]
     told = {(c.formula, c.step) for c in checks if not c.has_note("no_elements")}

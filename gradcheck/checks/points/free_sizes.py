@@ -56,7 +56,7 @@ def unvaried_sizes(own: Problem, drawn: Sequence[Problem]) -> list[Fact]:
 
 
 def _unvaried(own: Problem, word: str, tensor: str) -> Fact:
-    """Return that a size stays: for a literal, or as the least stated size is too large."""
+    """Return that a size stays: of a literal, or others are too large."""
     with suppress(GradcheckError):
         try:
             least = size_bounds(own.case).get(word, (1, 1))[0]
