@@ -76,13 +76,13 @@ class BranchCoverageTrials:
             of_size.visit([p for p in known if p.problem.sizes == sizes])
             self._draw_for_goals(of_size, [*self._unreached_goals(of_size)], sizes, sizes)
         self.points.kink_points = coverage.kink_points
-        seen = [self.points.own, *self.points.other_points]
-        unvisited, facts = [*left, *self._unobserved], []
+        seen, facts, unvisited = [self.points.own, *self.points.other_points], [], [*left, *self._unobserved]
         unnamed = [goal for goal in unvisited if goal in self._unsearched][3:]  # names take evaluations
         for goal in unvisited:
             owner, where = goal[0].owner, "" if goal in unnamed else side_condition(seen, *goal)
             missed = fact("branch_not_visited", owner=owner, op=goal[0].op, where=where)
-            facts.append(fact("sides_not_searched", owner=owner, sides=1, where=(where,)) if goal in self._unsearched else missed)
+            skipped = fact("sides_not_searched", owner=owner, sides=1, where=(where,))
+            facts.append(skipped if goal in self._unsearched else missed)
         return facts
 
     def _unreached_goals(self, coverage: BranchCoverage) -> Iterator[Goal]:
