@@ -84,6 +84,12 @@ def test_a_neighbour_that_imports_a_folder_by_its_name_says_where_the_package_be
     write(folder / "autograd" / "rules.py", "from autograd.sizes import SIZE\n\ndef scale():\n    return SIZE\n")
     write(folder / "autograd" / "sizes.py", "SIZE = 3\n")
     assert load_object("autograd/tensor.py:scale")() == 3
+    write(folder / "small" / "tensor.py", "def scale():\n    from .parts.rules import scale\n    return scale()\n")
+    write(
+        folder / "small" / "parts" / "rules.py", "from small.parts.sizes import SIZE\n\ndef scale():\n    return SIZE\n"
+    )
+    write(folder / "small" / "parts" / "sizes.py", "SIZE = 4\n")
+    assert load_object("small/tensor.py:scale")() == 4
 
 
 def test_a_library_by_its_name_is_not_looked_for_in_the_working_directory(

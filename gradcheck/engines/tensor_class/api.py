@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from gradcheck.engines.tensor_class import dialects
+from gradcheck.engines.tensor_class.fed_graph import FedGraph
 from gradcheck.engines.tensor_class.members import (
     FreshTensor,
     candidates,
@@ -19,6 +20,7 @@ from gradcheck.engines.tensor_class.members import (
     is_related_type,
     method_of,
     read_fallback_values,
+    realized_if_unset,
     set_attribute,
 )
 from gradcheck.engines.tensor_class.modules import modules_of
@@ -148,12 +150,14 @@ class Api:
         """Return a tensor's values, which may share memory. Raises Unsupported."""
         if isinstance(tensor, np.ndarray):
             return np.asarray(tensor)
+        if isinstance(self.constructor, FedGraph):
+            return self.constructor.values(tensor)
         problem: BaseException | None = None
         try:
             for candidate in candidates(tensor, (*self.values_names, *dialects.VALUES), dialects.VALUE_METHODS):
                 array = self.plain(candidate)
                 if array is not None:
-                    return array
+                    return realized_if_unset(array, tensor, self.plain)
         except USER_EXCEPTIONS as error:  # another may give them still
             problem = error
         array = read_fallback_values(tensor, self.plain)
@@ -261,11 +265,10 @@ class Api:
 
     def passes(self) -> Iterator[PassRunner]:
         """Yield functions that may run a whole pass, importing likely modules."""
-        homes = [self.module, sys.modules.get(getattr(self.tensor_type, "__module__", ""))]
-        homes += self.modules(*dialects.PASS_MODULES)
-        found = list(dict.fromkeys(home for home in homes if home is not None))
+        own = sys.modules.get(getattr(self.tensor_type, "__module__", ""))
+        homes = dict.fromkeys((self.module, own, *self.modules(*dialects.PASS_MODULES)))
         made = self.make(np.array(0.5 if self.is_scalar else [0.5]), True)
-        return passes_of(self.tensor_type, made, self.gradient_name, found)
+        return passes_of(self.tensor_type, made, self.gradient_name, [home for home in homes if home is not None])
 
     @property
     def keeping_arguments(self) -> dict[str, bool]:
@@ -314,8 +317,10 @@ class Api:
         name = self.gradient_name or next((n for n in dialects.GRADIENTS if hasattr(tensor, n)), "grad")
         name = runner.attribute if runner is not None and runner.attribute else name
         name = self.gradient_field if runner is None and clearing and self.gradient_field else name
-        if clearing and self.clearing_name and self._try_clear(tensor):
-            return
+        if clearing and self.clearing_name:
+            with suppress(*USER_EXCEPTIONS):
+                getattr(tensor, self.clearing_name)()
+                return
         if isinstance(gradient, FreshTensor):
             gradient = self.make(gradient.array, False)
         elif isinstance(gradient, np.ndarray):
@@ -336,10 +341,3 @@ class Api:
         if self.is_scalar or not self.storage:
             return array.copy()
         return getattr(self.make(array, False), self.storage)
-
-    def _try_clear(self, tensor: Any) -> bool:
-        """Call the clearing method; return whether it raised nothing."""
-        with suppress(*USER_EXCEPTIONS):
-            getattr(tensor, self.clearing_name)()
-            return True
-        return False

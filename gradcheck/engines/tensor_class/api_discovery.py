@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import Api
+from gradcheck.engines.tensor_class.fed_graph import FedGraph, fed_graph_of
 from gradcheck.engines.tensor_class.makers import SAMPLE, data_makers, maker_of, of_wrapped
 from gradcheck.engines.tensor_class.members import candidates, vars_of
 from gradcheck.engines.tensor_class.pass_lookup import words_of
@@ -46,6 +47,8 @@ def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None
         with suppress(UsageError):
             return api_of(of_wrapped(constructor, inner), name, module)
     if problem is not None:
+        if (graph := fed_graph_of(constructor, module)) is not None:
+            return api_of(graph, name, module)
         raise problem
     api.tensor_type = type(made)
     if isinstance(constructor, type) and isinstance(made, constructor):
@@ -236,8 +239,8 @@ def _storage_of(api: Api, made: Any) -> str:
 def _holds_arrays(api: Api) -> bool:
     tensor = api.make(SAMPLE, True)
     try:
-        if api.read(tensor).shape != SAMPLE.shape:
-            return False
+        if api.read(tensor).shape != SAMPLE.shape or isinstance(api.constructor, FedGraph):
+            return isinstance(api.constructor, FedGraph)
     except Unsupported:
         return False
     if any(_has_working_method(api, name) for name in _ARRAY_LIKE) or _tells_shape(tensor):
@@ -285,11 +288,11 @@ def _converts(api: Api) -> bool:
     """Return whether it converts lists, or has arrays for gradients."""
     home = sys.modules.get(getattr(api.tensor_type, "__module__", ""))
     try:
-        made = api.constructor(SAMPLE.tolist())
+        made = api.construct(SAMPLE.tolist(), {})
         values = next(candidates(made, dialects.VALUES, ()), None)
         if isinstance(values, np.ndarray) or isinstance(api.gradient(made), np.ndarray):
             return True
-        begins_with_none = api.gradient_name != "" and api.gradient(api.constructor(0.5)) is None
+        begins_with_none = api.gradient_name != "" and api.gradient(api.construct(0.5, {})) is None
     except USER_EXCEPTIONS:  # it takes only arrays
         return True
     return begins_with_none and any(value is np for value in vars(home).values() if home is not None)

@@ -50,7 +50,8 @@ class Library(NamedTuple):
 
     def function(self, name: str) -> Callable[..., Any]:
         """Return the first public function of this name. Raises MissingName."""
-        function: Callable[..., Any] = getattr(self.home(name), name)
+        home = self.home(name)
+        function: Callable[..., Any] = getattr(home, name, None) or getattr(home, f"{name}_op")
         return function
 
     def home(self, name: str) -> Any:
@@ -59,7 +60,7 @@ class Library(NamedTuple):
         A module whose own lookup raises is skipped."""
         for module in (*self.modules, *self.fallback_modules):
             try:
-                found = getattr(module, name, None)
+                found = getattr(module, name, None) or getattr(module, f"{name}_op", None)
             except USER_EXCEPTIONS:
                 continue
             if callable(found):

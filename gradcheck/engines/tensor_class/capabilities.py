@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gradcheck.engines.tensor_class.api import Api
+from gradcheck.engines.tensor_class.dialects import CLEARS_ALL
 from gradcheck.errors import Unsupported
 from gradcheck.facts import Fact, fact
 
@@ -82,9 +83,11 @@ def _as_seed(api: Api, seed: SeedKind, incoming: np.ndarray) -> Any:
 
 
 def check_can_accumulate(api: Api, gradient: np.ndarray | None) -> None:
-    """Raise Unsupported if a pass cannot add to a gradient.
+    """Raise Unsupported if a pass adds to no gradient, or it is not cleared.
 
     Some classes compute a gradient when it is first read, and keep it."""
+    if gradient is None and api.clearing_name == CLEARS_ALL:
+        raise Unsupported(f"{api.name} clears all gradients at once", lacks="gradients that are cleared alone")
     if gradient is not None and api.keeps_first_gradient:
         raise Unsupported(f"{api.name} adds nothing to a gradient that is there", lacks="gradients that add up")
 

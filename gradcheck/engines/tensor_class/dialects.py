@@ -30,7 +30,7 @@ DATA = ("data", "value", "values", "val", "array", "arr", "x", "tensor", "number
 _NUMBERS = count(1)
 #: Values for other required parameters, by their names in small letters without outer underscores.
 DEFAULT_ARGUMENTS: dict[str, Callable[[], Any]] = {
-    **dict.fromkeys(("name", "label", "id", "symbol", "identifier"), lambda: f"v{next(_NUMBERS)}"),
+    **dict.fromkeys(("name", "label", "id", "symbol", "identifier", "key"), lambda: f"v{next(_NUMBERS)}"),
     **dict.fromkeys(("op", "operation", "operator", "type"), str),
     **dict.fromkeys(("children", "parents", "prev", "inputs", "args", "creators", "depends_on", "deps"), tuple),
     **dict.fromkeys(("local_gradients", "local_grads", "dependencies", "predecessors", "operands"), tuple),
@@ -43,7 +43,9 @@ DEFAULT_ARGUMENTS: dict[str, Callable[[], Any]] = {
 MAKERS = ("tensor", "from_numpy", "from_list", "from_array", "from_data", "make_tensor", "as_tensor", "make")
 
 #: Words in the names of subclasses whose tensors are leaves, if the class that is named keeps no gradients.
-LEAVES = ("parameter", "param", "variable", "var", "leaf")
+LEAVES = ("parameter", "param", "variable", "var", "leaf", "placeholder")
+#: Words in the names of classes, and of their modules, that run a graph with the numbers of its leaves.
+RUNNERS = ("executor", "session", "runner")
 
 # Reading it -----------------------------------------------------------------------------------------
 
@@ -54,24 +56,14 @@ VALUE_METHODS = ("numpy", "asnumpy", "to_numpy", "tolist", "item")
 REALIZE_METHODS = ("realize", "compute", "evaluate", "eval", "forward", "materialize", "execute", "run")
 #: Attributes (or methods without arguments) that hold its gradient; methods that return it.
 GRADIENTS = (
-    "grad",
-    "gradient",
-    "_grad",
-    "_gradient",
-    "grads",
-    "adjoint",
-    "derivative",
-    "der",
-    "deriv",
-    "dv",
-    "g",
-    "delta",
+    *("grad", "gradient", "_grad", "_gradient", "grads", "adjoint", "derivative"),
+    *("der", "deriv", "dv", "g", "delta", "partial", "sensitivity"),
 )
 GRADIENT_METHODS = ("get_grad", "get_gradient")
 #: Words in the names of others that may hold it: `grad_value`, `grad_tensor()`.
 GRADIENT_WORDS = ("grad", "gradient", "adjoint", "derivative", "cotangent")
 #: Parts of the names of methods that may return it: `revder()`, `xgrad()`.
-GRADIENT_PARTS = ("grad", "der", "adj")
+GRADIENT_PARTS = ("grad", "der", "adj", "partial", "sens")
 #: Attributes by which a pass names tensors in a returned dictionary of gradients.
 KEYS = ("name", "label", "id", "_id", "uid", "unique_id", "node_id", "key")
 
@@ -118,6 +110,8 @@ NO_SEEDS = (*KEEPING, "create_graph", "retain_grad")
 SEEDS = ("gradient", "grad", "grad_output", "out_grad", "upstream", "seed", "gradients", "dy", "d_output", "g")
 #: Methods that clear a gradient.
 CLEARING_METHODS = ("zero_grad", "null_grad", "zero_grad_", "clear_grad", "cleargrad", "reset_grad", "zero_gradient")
+#: Stands for one that clears other tensors' gradients, too, where an assignment clears none.
+CLEARS_ALL = "all"
 #: The method that makes a tensor that is no leaf keep its gradient.
 RETAIN_METHODS = ("retain_grad",)
 #: The method that returns the same values without a gradient.

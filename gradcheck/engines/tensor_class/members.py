@@ -76,6 +76,13 @@ def read_fallback_values(tensor: Any, plain: ToArray) -> np.ndarray | None:
     return _realized_values(tensor, plain) if array is None else array
 
 
+def realized_if_unset(array: np.ndarray, tensor: Any, plain: ToArray) -> np.ndarray:
+    """Return values that were read; if each is NaN, a method may compute others."""
+    is_unset = array.dtype.kind == "f" and array.size > 0 and np.isnan(array).all()
+    computed = _realized_values(tensor, plain) if is_unset else None
+    return array if computed is None else computed
+
+
 def _realized_values(tensor: Any, plain: ToArray) -> np.ndarray | None:
     for name in (*dialects.REALIZE_METHODS, "__call__"):
         with suppress(*USER_EXCEPTIONS):

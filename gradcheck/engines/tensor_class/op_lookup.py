@@ -153,6 +153,7 @@ class OpLookup:
                 "" if trial.right else _matrix_product(op, values, array) or self._base(op, form, given)
             )
             is_other = form.kind == "object" or (form.kind == "operator" and form.name != op.name)
+            is_other |= op.name in REDUCTIONS and any(one.index is None for one in form.positional)
             trial.fits = trial.right if is_other else not form.passes_none(given, shape)
         else:
             trial.other_meaning = _other_meaning(op, values, array)

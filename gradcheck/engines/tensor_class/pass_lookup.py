@@ -38,7 +38,7 @@ def may_be_a_pass(name: str) -> bool:
 def passes_of(kind: type, made: Any, gradient_name: str, homes: Sequence[ModuleType]) -> Iterator[PassRunner]:
     """Yield pass runners for the class of `made`, the likeliest first."""
     functions = list(_functions(homes))
-    methods = [getattr(kind, name) for name in _methods(kind)]
+    methods = [_dispatched(getattr(kind, name), name) for name in _methods(kind)]
     runners = [
         runner
         for leaf_mode in ("alone", "listed", "each")
@@ -57,6 +57,7 @@ def passes_of(kind: type, made: Any, gradient_name: str, homes: Sequence[ModuleT
             yield PassRunner(_with_swapped_arguments(runner.function), "each")
     yield from (PassRunner(_of_leaf(method), "each") for method in methods if _arity(method) == (2, 2))
     for name in _unknown_gradient_methods(kind):
+        yield PassRunner(_dispatched(getattr(kind, name), name))
         for attribute in _empty_attributes(made):
             yield PassRunner(_gradient_asked(attribute, name, getattr(made, attribute)), "each")
 
@@ -66,6 +67,16 @@ def _passes_with_mode(leaf_mode: LeafMode, functions: Sequence[Callable[..., Any
         least, most = _arity(function)
         if least <= (2 if leaf_mode == "alone" else 3) and most >= (1 if leaf_mode == "alone" else 2):
             yield PassRunner(function, leaf_mode)
+
+
+def _dispatched(method: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return a method as a function; a root of another class has its own."""
+
+    @wraps(method)
+    def run(root: Any, *given: Any, **named: Any) -> Any:
+        return getattr(root, name)(*given, **named)
+
+    return run
 
 
 def _with_swapped_arguments(function: Callable[..., Any]) -> Callable[..., Any]:

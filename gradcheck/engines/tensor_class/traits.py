@@ -226,7 +226,8 @@ def _with_totals(engine: BackwardEngine, can: Capabilities, probes: list[Gradien
 def clearing_of(engine: BackwardEngine, can: Capabilities, probes: list[GradientProbe]) -> str:
     """Return the name of the clearing method, or "" without a usable one.
 
-    It must clear no other tensor's gradient. One that clears nothing is used, as a user would."""
+    It must clear no other tensor's gradient, but if nothing arrives after an assignment, it is `CLEARS_ALL`. One that
+    clears nothing is used, as a user would."""
     for probe in (probe for probe in probes if probe.operands == 2):
         arrays = can.seed != "none" and not engine.api.is_scalar
         given = (A if arrays else np.full(can.total_shape, 2.0)).astype(can.dtype)
@@ -240,7 +241,12 @@ def clearing_of(engine: BackwardEngine, can: Capabilities, probes: list[Gradient
                 return ""
             method()
             kept = engine.gradient(second)
-            if kept is None or not np.any(kept) or _clearing_cuts_graph(engine, can, (root, second), method.__name__):
+            if kept is None or not np.any(kept):
+                for _ in range(2):  # over graphs of its own; the gradient is assigned in between
+                    second.grad = None
+                    run_pass(engine, can, apply_op(engine, probe.op, engine.leaf(given, True), second))
+                return "" if np.any(engine.gradient(second)) else dialects.CLEARS_ALL
+            if _clearing_cuts_graph(engine, can, (root, second), method.__name__):
                 return ""
         except (GradcheckError, *USER_EXCEPTIONS):
             continue

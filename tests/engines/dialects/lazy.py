@@ -196,3 +196,63 @@ def _add_operands_first(node: Any, nodes: list[Any]) -> None:
         for operand in node.operands:
             _add_operands_first(operand, nodes)
         nodes.append(node)
+
+
+class Unset(Leaf):
+    """Its sums and products are not numbers until they are called."""
+
+    def __add__(self, other: Any) -> Any:
+        return _unset(super().__add__(other))
+
+    def __mul__(self, other: Any) -> Any:
+        return _unset(super().__mul__(other))
+
+
+def _unset(node: Any) -> Any:
+    node.data = float("nan")
+    return node
+
+
+class Expression:
+    """Its own `derive` goes on; that of a leaf keeps what arrives in `partial`."""
+
+    def __init__(self, *terms: Any) -> None:
+        self.terms, self.value, self.partial = terms, None, 0.0
+
+    def __add__(self, other: Any) -> Any:
+        return Expression(self, other)
+
+    def __mul__(self, other: Any) -> Any:
+        return Product(self, other)
+
+    def evaluate(self) -> None:
+        for term in self.terms:
+            term.evaluate()
+        self.value = sum(term.value for term in self.terms)
+
+    def derive(self, seed: float = 1.0) -> None:
+        self.partial += seed
+        for term in self.terms:
+            term.derive(seed)
+
+
+class Number(Expression):
+    def __init__(self, value: float) -> None:
+        self.value, self.partial = value, 0.0
+
+    def evaluate(self) -> None: ...
+
+    def derive(self, seed: float = 1.0) -> None:
+        self.partial += seed
+
+
+class Product(Expression):
+    def evaluate(self) -> None:
+        for term in self.terms:
+            term.evaluate()
+        self.value = self.terms[0].value * self.terms[1].value
+
+    def derive(self, seed: float = 1.0) -> None:
+        self.partial += seed
+        self.terms[0].derive(seed * self.terms[1].value)
+        self.terms[1].derive(seed * self.terms[0].value)

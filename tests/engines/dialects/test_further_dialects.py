@@ -36,6 +36,8 @@ UNDERSTOOD: dict[Any, tuple[str, ...]] = {
     lazy.Tensor: ("sums", "products", "bare", "reuse"),
     lazy.Buffered: ("sums", "products", "numbers", "bare", "reuse", "twice"),
     lazy.Leaf: ("products", "bare", "reuse"),
+    lazy.Unset: ("sums", "bare"),
+    lazy.Number: ("numbers",),
     beginning.Untouched: ("bare", "two uses", "twice"),
     columns.Columns: ("numbers",),
     asking.Asks: ("numbers", "reuse"),

@@ -49,6 +49,14 @@ def test_one_number_is_what_a_class_of_numbers_is_made_of(number: type) -> None:
     assert api.make(np.array(2.5), True).data == 2.5
 
 
+def test_a_number_with_a_name_is_a_number(number: type) -> None:
+    class Named(number):  # type: ignore[misc]
+        def __init__(self, value: Any, name: str) -> None:
+            self.data, self.makers, self.grad = value, (), 0
+
+    assert api_of(Named, "Named").is_scalar
+
+
 def test_a_shape_that_is_not_the_datas_makes_no_class_of_arrays(number: type) -> None:
     kind = type("Number", (number,), {"__init__": lambda self, data: setattr(self, "data", data) or None})
     kind.shape = (1, 1)  # type: ignore[attr-defined]

@@ -58,6 +58,12 @@ def test_a_total_may_have_to_name_all_dimensions(variant: Callable[..., type]) -
     assert reason(adapt(variant((SUM, over)), "mine"), "sum", X) == "its sum is over no dimension where none is named"
 
 
+def test_a_total_of_another_argument_is_no_total(variant: Callable[..., type]) -> None:
+    """A number is taken for the tensor that is summed, and not for a dimension."""
+    other = "    def sum(self, tensor):\n        return Tensor(np.sum(getattr(tensor, 'data', tensor)))\n\n"
+    assert reason(adapt(variant((SUM, other + "    def total(self):")), "mine"), "sum", X[0])
+
+
 def test_why_there_is_none(variant: Callable[..., type]) -> None:
     methods = (
         "    def exp(self):\n        return 3\n\n    def softplus(self):\n        return Tensor(self.data + 1)\n\n"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradcheck.checks.result import CaseResult
 from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities
 from gradcheck.engines.tensor_class.traits import lowest_dtype, made_dtype
@@ -106,6 +107,34 @@ def test_a_clearing_method_clears_one_tensor(variant: Callable[..., type], does:
     engine = adapt(kind, "mine")
     assert not engine.capabilities.not_understood
     assert engine.api.clearing_name == ("zero_grad" if called else "")
+
+
+TOGETHER: list[Any] = []
+
+
+class Together(sound.Tensor):
+    """A tensor takes no more after a pass, until one clears all."""
+
+    done = False
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        TOGETHER.append(self)
+
+    def receive(self, gradient: Any) -> None:
+        self.grad, self.done = self.grad if self.done else gradient, True
+
+    def zero_grad(self) -> None:
+        for tensor in TOGETHER:
+            tensor.grad, tensor.done = None, False
+
+
+def test_gradients_that_are_only_cleared_together_are_not_cleared_alone(check: Callable[..., CaseResult]) -> None:
+    steps = "steps: [{backward: y}, {zero_grad: all}, {forward: {a: 1.5}}, {backward: y}]\n"
+    text = "inputs: {a: 2.0, b: 3.0}\ngraph: {c: a * b, y: c + a}\n"
+    assert check(Together, text + "backward: y\n", trials=1).status == "passed"
+    assert check(Together, text + steps, trials=1).status == "unsupported"
+    assert adapt(Together, "mine").capabilities.not_understood == ""
 
 
 def test_results_and_gradients_may_be_less_precise(variant: Callable[..., type]) -> None:
