@@ -55,11 +55,11 @@ NUMBA_DISABLED = ("NUMBA_DISABLE_JIT", "1")
 #: Modules for plots, progress, data sets, or devices that may not be there.
 _IRRELEVANT_MODULES = frozenset(
     (
-        *("matplotlib", "graphviz", "pygraphviz", "pydot", "networkx", "seaborn", "plotly", "PIL", "imageio", "cv2", "skimage"),
+        *("matplotlib", "graphviz", "pygraphviz", "pydot", "networkx", "seaborn", "plotly", "PIL", "imageio", "cv2"),
         *("IPython", "ipywidgets", "streamlit", "gradio", "tqdm", "colorama", "termcolor", "wandb", "prettytable"),
         *("pandas", "sklearn", "torchvision", "datasets", "requests", "tensorboardX", "dill", "loguru", "manim"),
         *("h5py", "gym", "gymnasium", "pygame", "nltk", "psutil", "hypothesis", "torchviz", "torchsummary", "fire"),
-        *("safetensors", "pyopencl", "pycuda", "cupyx", "triton", "pydantic"),
+        *("safetensors", "pyopencl", "pycuda", "cupyx", "triton", "pydantic", "skimage"),
     )
 )
 _added_names: list[str] = []

@@ -55,14 +55,20 @@ def _starts_at_roots(engine: BackwardEngine, roots: Sequence[np.ndarray], seeds:
 def accepts_seeds(engine: BackwardEngine, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarray | None]) -> bool:
     """Return whether passes give leaves like the roots these gradients.
 
-    It is True without a test if the class's own pass takes them."""
+    It is True without a test if the class's own pass takes them. A product comes before the one with an incoming
+    gradient: a pass may stop there."""
     wanted = list(seeds)
     try:
         if _starts_at_roots(engine, roots, wanted):
             return True
         engine.new_graph()
         leaves = [engine.leaf(np.asarray(root), True) for root in roots]
-        engine.backward(leaves, wanted, True)
+        ones = [seed is None or bool(np.all(seed == 1)) for seed in seeds]  # else the total has a product
+        deeper = [
+            one if plain else one * engine.leaf(np.ones_like(one.array), False)
+            for one, plain in zip(leaves, ones, strict=True)
+        ]
+        engine.backward(deeper, wanted, True)
         found = [leaf.grad for leaf in leaves]
     except GradcheckError:
         return False

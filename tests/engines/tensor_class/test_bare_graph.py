@@ -46,6 +46,22 @@ def test_they_do_not_where_the_total_is_wrong_already() -> None:
     assert refused.kind == "unsupported"
 
 
+class StopsAtProducts(figures.Value):
+    """Wrong: the pass of a product is that of its one op."""
+
+    def __mul__(self, other: Any) -> Any:
+        made = super().__mul__(other)
+        made.backward, made.step = made.step, lambda: None
+        return made
+
+
+def test_nor_where_a_pass_stops_at_the_total() -> None:
+    engine = engine_of(StopsAtProducts)
+    assert not engine.capabilities.not_understood
+    assert not accepts_seeds(engine, [np.ones(())], [np.array(0.5)])
+    assert accepts_seeds(engine, [np.ones(())], [np.array(1.0)])
+
+
 def test_no_gradient_is_asked_to_be_kept() -> None:
     engine = engine_of(ToldToKeep)
     with_all, bare = engine.evaluate(_PROBLEM), engine.evaluate_bare(_PROBLEM)
