@@ -136,8 +136,7 @@ def _text(file: Path) -> str:
 def _neighbours(file: Path) -> list[Path]:
     """Return the files below its folder that a file imports by `from .name`."""
     names = re.findall(r"^\s*from \.(\w[\w.]*) import", _text(file), re.MULTILINE)
-    paths = (file.parent / f"{name.replace('.', '/')}.py" for name in names)
-    return [found for found in paths if found.is_file()]
+    return [found for name in names if (found := file.parent / f"{name.replace('.', '/')}.py").is_file()]
 
 
 def _has_module(folder: Path, inner: str) -> bool:

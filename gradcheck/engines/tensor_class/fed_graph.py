@@ -48,7 +48,7 @@ class FedGraph:
 
 
 def fed_graph_of(kind: Callable[..., Any], module: ModuleType | None) -> FedGraph | None:
-    """Return how to use a class, or a maker, of leaves without numbers, if any."""
+    """Return how to use a class of leaves without numbers, if it is one."""
     homes = modules_of([kind.__module__, getattr(module, "__name__", "")], dialects.RUNNERS, dialects.RUNNERS)
     leaves = [kind, *_named(homes, dialects.LEAVES)]
     for leaf, runner, run in product(leaves, _named(homes, dialects.RUNNERS), _RUNS):

@@ -77,7 +77,7 @@ def read_fallback_values(tensor: Any, plain: ToArray) -> np.ndarray | None:
 
 
 def realized_if_unset(array: np.ndarray, tensor: Any, plain: ToArray) -> np.ndarray:
-    """Return values that were read; if each is NaN, a method may compute others."""
+    """Return what was read, or, if all is NaN, what a method computes."""
     is_unset = array.dtype.kind == "f" and array.size > 0 and np.isnan(array).all()
     computed = _realized_values(tensor, plain) if is_unset else None
     return array if computed is None else computed
