@@ -50,8 +50,7 @@ class Library(NamedTuple):
 
     def function(self, name: str) -> Callable[..., Any]:
         """Return the first public function of this name. Raises MissingName."""
-        home = self.home(name)
-        function: Callable[..., Any] = getattr(home, name, None) or getattr(home, f"{name}_op")
+        function: Callable[..., Any] = getattr(self.home(name), name)
         return function
 
     def home(self, name: str) -> Any:
@@ -60,7 +59,7 @@ class Library(NamedTuple):
         A module whose own lookup raises is skipped."""
         for module in (*self.modules, *self.fallback_modules):
             try:
-                found = getattr(module, name, None) or getattr(module, f"{name}_op", None)
+                found = getattr(module, name, None)
             except USER_EXCEPTIONS:
                 continue
             if callable(found):
@@ -182,7 +181,7 @@ def forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[Cal
     if op.name in SHAPED:
         yield from _shape_forms(op, bound, ndim, library)
         return
-    for name in names_of(op):
+    for name in (*names_of(op), f"{op.name}_op"):
         exact = not settings and op.sequence is None and name == op.name.rpartition(".")[2]
         yield from _named_forms(op, name, settings, library, exact and op.name not in AMBIGUOUS)
     if op.name in REDUCTIONS and not settings and ndim and library.methods:

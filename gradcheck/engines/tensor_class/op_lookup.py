@@ -154,6 +154,7 @@ class OpLookup:
             )
             is_other = form.kind == "object" or (form.kind == "operator" and form.name != op.name)
             is_other |= op.name in REDUCTIONS and any(one.index is None for one in form.positional)
+            is_other |= form.name == f"{op.name}_op"
             trial.fits = trial.right if is_other else not form.passes_none(given, shape)
         else:
             trial.other_meaning = _other_meaning(op, values, array)
