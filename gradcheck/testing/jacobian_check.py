@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.checks.derivatives.block_mistakes import blocks, some_entries
+from gradcheck.checks.derivatives.block_mistakes import blocks, orders_of_lines, some_entries
 from gradcheck.checks.derivatives.entry_mistakes import (
     ALIKE,
     Entries,
@@ -26,7 +26,7 @@ from gradcheck.reports.phrases.jacobian_report import jacobian_report
 #: The first step of differences, in units of an element's size; rounding; and the relative error that suffices.
 _FIRST, _UNIT, _ENOUGH = 2.0**-3, 2.0**-50, 1e-11
 #: The mistakes that are tried, in order.
-_GUESSES = (wrong_products, orders, factors, parts, blocks, some_entries, wrong_diagonal)
+_GUESSES = (wrong_products, orders, factors, parts, blocks, orders_of_lines, some_entries, wrong_diagonal)
 #: The points beside the given one, and the most entries of a Jacobian.
 _MORE_POINTS = 2
 _MOST_ENTRIES = 10**8

@@ -1,4 +1,4 @@
-"""Mistakes in blocks of a derivative: a block alone, sums, some entries."""
+"""Mistakes in parts of a derivative: blocks, rows, columns, some entries."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from gradcheck.facts import Fact, fact
 
 #: The most entries, rows or columns that a message lists.
 _MOST_LISTED = 3
+#: The most rows, or columns, whose order is sought.
+_MOST_LINES = 64
 
 
 def blocks(one: Entries) -> Iterator[Guess]:
@@ -37,6 +39,20 @@ def blocks(one: Entries) -> Iterator[Guess]:
         yield "summed", fact("rows_summed", term=one.term), np.asarray(want.sum(axis=rows))
         columns = tuple(range(one.rank, rank))
         yield "summed", fact("columns_summed", term=one.term), np.asarray(want.sum(axis=columns))
+
+
+def orders_of_lines(one: Entries) -> Iterator[Guess]:
+    """Yield the right entries with rows, or columns, in another order."""
+    if one.got.shape != one.want.shape or not 1 < max(one.matrix.shape, default=0) <= _MOST_LINES:
+        return
+    for lines, want in (("rows", one.matrix), ("columns", one.matrix.T)):
+        got = one.got.reshape(one.matrix.shape)
+        order: list[int] = []
+        for line in got if lines == "rows" else got.T:
+            order += [at for at, right in enumerate(want) if at not in order and one.is_alike(line, right)][:1]
+        if len(order) == len(want):
+            found = want[order] if lines == "rows" else want[order].T
+            yield "permuted", fact("lines_permuted", lines=lines, order=tuple(order)), found.reshape(one.want.shape)
 
 
 def some_entries(one: Entries) -> Iterator[Guess]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.context import Context
-from gradcheck.checks.derivatives.block_mistakes import blocks, some_entries
+from gradcheck.checks.derivatives.block_mistakes import blocks, orders_of_lines, some_entries
 from gradcheck.checks.derivatives.claimed_derivative import MOST_ENTRIES, ClaimedDerivative, claimed_at
 from gradcheck.checks.derivatives.derivative_formula import derived_formula
 from gradcheck.checks.derivatives.derivative_suggestion import suggestion, value_at
@@ -206,6 +206,7 @@ _GUESSES: tuple[Callable[[Any], Iterator[Guess]], ...] = (
     _factors,
     parts,
     blocks,
+    orders_of_lines,
     some_entries,
     _chain,
     _terms,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gradcheck.checks.derivatives.block_mistakes import wrong_places
 from gradcheck.checks.derivatives.entry_mistakes import Entries
+from gradcheck.reports.phrases.phrase_table import say
 from gradcheck.reports.safe_text import count
 
 
@@ -16,7 +18,9 @@ def jacobian_report(found: Entries, at: np.ndarray, number: int) -> str:
     gap = np.nan_to_num(np.abs(found.got - found.want), nan=np.inf)
     index = np.unravel_index(int(np.argmax(gap)), gap.shape)
     differ = int(np.count_nonzero(gap > found.within * np.abs(found.want)))
+    places = wrong_places(found)[1]
+    listed = f", {say(places)}" if differ > 1 and any(places[kind] for kind in ("rows", "columns", "entries")) else ""
     return (
-        f"{found.term} is wrong {where}: {max(differ, 1)} of {count(gap.size, 'entry', 'entries')} differ, worst at "
+        f"{found.term} is wrong {where}: {max(differ, 1)} of {count(gap.size, 'entry', 'entries')} differ{listed}, worst at "
         f"[{', '.join(map(str, map(int, index)))}]: {found.got[index]:.9g}, by differences {found.want[index]:.9g}"
     )
