@@ -16,6 +16,10 @@ from gradcheck.engines.implementation.binding import parameters_of, written_name
 from gradcheck.engines.implementation.call_arguments import leaves_of
 from gradcheck.engines.implementation.code_kinds import Code
 from gradcheck.language.case import Implementation
+from gradcheck.language.random_streams import stream
+
+#: How far the numbers of a parameter are moved that are all equal.
+_MOVE = 0.25
 
 
 def with_own_parameters(
@@ -60,8 +64,17 @@ def own_parameters(code: Code, given: Mapping[str, Any], spec: str | None) -> di
             continue
         chosen = written[-1] if mentioned is None else next((one for one in written if one in mentioned), None)
         if chosen is not None and chosen not in found:
-            found[chosen] = array.astype(_wider(array.dtype, given_dtypes), copy=True)
+            found[chosen] = _moved(chosen, array).astype(_wider(array.dtype, given_dtypes))
     return found
+
+
+def _moved(name: str, array: np.ndarray) -> np.ndarray:
+    """Return the array; one of equal numbers, as of a new layer, is moved.
+
+    Where all are 1, or 0, a factor that is missing makes no difference."""
+    if array.size < 2 or np.any(array != array.flat[0]):
+        return array.copy()
+    return array + _MOVE * stream(0, "moved", name).uniform(-1, 1, array.shape)
 
 
 def _dtype_of(value: Any) -> np.dtype | None:

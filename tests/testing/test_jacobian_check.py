@@ -49,8 +49,16 @@ def test_right_ones_pass_in_every_form() -> None:
         (np.sin, np.cos, ["has shape [3], expected [3, 3]", "the diagonal as a vector"]),
         (np.cumsum, lambda x: np.eye(3), ["the diagonal alone"]),
         (np.cumsum, lambda x: csr_array(np.tril(np.ones((3, 3))) - np.eye(3)[:, ::-1] * [0, 0, 1]), ["1 of 9 entries"]),
-        (layer, lambda x: slopes(x)[::-1], ["6 of 6 entries differ, worst", "the rows stand in another order: 1 and 0"]),
-        (layer, lambda x: slopes(x)[:, [1, 0, 2]], ["in columns 0 and 1", "the columns stand in another order: 1, 0 and"]),
+        (
+            layer,
+            lambda x: slopes(x)[::-1],
+            ["6 of 6 entries differ, worst", "the rows stand in another order: 1 and 0"],
+        ),
+        (
+            layer,
+            lambda x: slopes(x)[:, [1, 0, 2]],
+            ["in columns 0 and 1", "the columns stand in another order: 1, 0 and"],
+        ),
         (layer, lambda x: slopes(x) * [1, np.cos(x[0]), 1], ["2 of 6 entries differ, in column 1, worst"]),
         (layer, lambda x: operator(x, rmatvec=lambda g: slopes(x).T @ (g * 2)), ["rmatvec is wrong", "the factor 2"]),
         (layer, lambda x: operator(x, matvec=lambda v: W @ v), ["matvec is wrong"]),

@@ -198,3 +198,26 @@ def test_parameters_are_at_least_as_precise_as_what_is_given() -> None:
     assert own_parameters(code, {"x": X.detach().float()}, None)["weight"].dtype == np.float32
     assert set(own_parameters(code, {"x": (4, 3), "weight": (5, 3)}, None)) == {"bias"}
     assert set(own_parameters(code, {"x": (4, 3)}, "x @ weight.T")) == {"weight"}
+
+
+class _NewScale:
+    """A layer as its author makes it: its scale is 1, and its backward forgets it."""
+
+    def __init__(self, is_right: bool) -> None:
+        self.scale, self.dscale, self.is_right = np.ones(3), np.zeros(3), is_right
+
+    def forward(self, x: Any) -> Any:
+        self.x = x
+        return self.x * self.scale
+
+    def backward(self, g: Any) -> Any:
+        self.dscale = (g * self.x).sum(0)
+        return g * self.scale if self.is_right else g
+
+
+def test_a_factor_of_1_is_moved() -> None:
+    check_function(_NewScale(is_right=True), x=(4, 3))
+    layer = _NewScale(is_right=False)
+    with pytest.raises(AssertionError, match="gradient of x"):
+        check_function(layer, x=(4, 3))
+    assert np.all(layer.scale == 1)

@@ -105,7 +105,7 @@ def _diagnose(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, num
     if found[0].kind == "unknown" or found[0].message.kind == "off_by_factor":
         found = divisor_mistakes(seen) or found
     found = _without_smooth_rounding(engine, c, seen, found)
-    if found[0].kind == "unknown" and c.what is ClaimKind.GRADIENT:
+    if found[0].kind in ("unknown", "use_dropped", "path_dropped", *_AS_IN_A_PART) and c.what is ClaimKind.GRADIENT:
         found = _whole_at_ties(context, engine, c) or result_mistakes(c.tensor, seen) or found
     is_unsure = found[0].kind == "unknown" or (found[0].kind == "dtype" and found[0].confidence == "possible")
     if is_unsure and len(context.case.steps) == 1:
@@ -249,6 +249,8 @@ def _evidence_at(point: Point, engine: CodeEngine, c: Comparison) -> Evidence | 
     seeds = {root: others.pop(root) for root in point.problem.seeds[c.step] if root in others}
     reference, evidence = point.engines.reference, Evidence(got_array, judge, others=others, seeds=seeds)
     if isinstance(reference, DifferencesEngine):
-        return replace(evidence, rounding_rtol=_BARS * reference.error)
+        alone = reference.with_ones(point.problem, c.tensor)
+        reseeded = {} if alone is None else {fact("ones_in_its_place"): alone}
+        return replace(evidence, rounding_rtol=_BARS * reference.error, reseeded=reseeded)
     is_placeholder = isinstance(reference, type(engine))  # the graph only stands for the code's forward
     return evidence if is_placeholder else with_graph(evidence, c.tensor, point)

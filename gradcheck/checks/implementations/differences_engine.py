@@ -49,6 +49,11 @@ class DifferencesEngine:
         gradients = _Gradients(own, set(self.wrong) & problem.inputs.keys(), lambda name: self._gradient(problem, name))
         return replace(found, states=(replace(found.states[0], gradients=gradients),))
 
+    def with_ones(self, problem: Problem, name: str) -> np.ndarray | None:
+        """Return the gradient of the results' sum."""
+        ones = {root: None if g is None else np.ones_like(g) for root, g in problem.seeds[0].items()}
+        return self._gradient(replace(problem, seeds=(ones,)), name)
+
     def _gradient(self, problem: Problem, name: str) -> np.ndarray | None:
         (seeds,), array, rows = problem.seeds, problem.inputs[name], self._derivatives(problem, name)
         if rows is None:

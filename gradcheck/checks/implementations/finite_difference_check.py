@@ -89,7 +89,7 @@ def compare_with_differences(claims: Sequence[tuple[CodeGradient, np.ndarray | N
     is_drawn, is_low = claims[0][0].point.trial is not None, claims[0][0].array.dtype.itemsize < _DOUBLE_BYTES
     few = 1 if is_recorded or (is_drawn and not is_low) else _JOINT_DIRECTIONS
     # in low precision differences of single elements say no more, and take long
-    most = _MAX_ERROR if is_drawn and is_low else _MAX_ERROR / _LOST
+    most = _clear_error(claims[0][0]) if is_drawn and is_low else _MAX_ERROR / _LOST
     if is_jointly_right([claim for claim, _ in claims], few, most):
         yield from (_passed_by_differences(claim, c) for (claim, _), c in zip(claims, by_forward, strict=True))
         return
@@ -236,8 +236,11 @@ def _absolute_room(claim: CodeGradient, direction: np.ndarray) -> float:
 
 def _is_clear(claim: CodeGradient, found: Slope, scale: float) -> bool:
     """Return whether the error bar is small, given the precision."""
-    limit = max(_MAX_ERROR, _ROOTS * float(np.sqrt(epsilon(claim.array.dtype))))
-    return found.error <= limit * max(scale, abs(found.value), *map(abs, found.sides))
+    return found.error <= _clear_error(claim) * max(scale, abs(found.value), *map(abs, found.sides))
+
+
+def _clear_error(claim: CodeGradient) -> float:
+    return max(_MAX_ERROR, _ROOTS * float(np.sqrt(epsilon(claim.array.dtype))))
 
 
 def _agrees(claim: CodeGradient, direction: np.ndarray, found: Slope, scale: float, noise: float = 0.0) -> bool:

@@ -188,11 +188,11 @@ def _overwritten_windows(name: str, point: Point, evidence: Evidence) -> Iterato
             one = _gradient(name, point, replace(point.problem, seeds=({**seeds, root: alone},)))
             parts[places] = np.zeros(evidence.want.shape) if one is None else one
         what = fact("windows_overwritten", tensor=root, dims=tuple(map(str, axes)))
-        for whole in (False, True):
+        for whole, order in product((False, True), (1, -1)):  # by numbers of a kernel, the first window comes last
             overlaid = np.zeros(evidence.want.shape)
-            for places, one in parts.items():
-                covered = _window(parts, places, axes) if whole else one != 0
-                overlaid = np.where(covered, one, overlaid)
+            for places in list(parts)[::order]:
+                covered = _window(parts, places, axes) if whole else parts[places] != 0
+                overlaid = np.where(covered, parts[places], overlaid)
             if matches(overlaid.astype(evidence.want.dtype), evidence):
                 yield Relation("overwritten", (root, axes, "windows"), what)
 

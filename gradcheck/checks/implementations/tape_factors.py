@@ -106,7 +106,12 @@ def _matching(got: np.ndarray, want: np.ndarray, wrong: np.ndarray, known: list[
     found = found or _quotients(table, texts, ratios)
     return found or [
         text
-        for by, form in ((ratios * table, "{:.5g} / ({})"), (ratios / table, "{:.5g} * ({})"))
+        for by, form in (
+            (ratios * table, "{:.5g} / ({})"),
+            (ratios / table, "{:.5g} * ({})"),
+            ((1 / ratios - 1) * table, "{1} / ({1} + {0:.5g})"),  # as of an epsilon in a divisor
+            ((ratios - 1) * table, "({1} + {0:.5g}) / {1}"),
+        )
         for text in _with_a_number(by, texts, form)
     ]
 

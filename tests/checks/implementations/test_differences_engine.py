@@ -60,3 +60,11 @@ def test_calls_are_counted_and_end(engines: list[Any], monkeypatch: pytest.Monke
     with pytest.raises(AssertionError):
         check_function(_cumulative, _backward, x=_X, w=_W)
     assert engines[0].calls < 100
+
+
+def test_an_ignored_incoming_gradient_is_no_constant_factor() -> None:
+    def forward(x: Any) -> Any:
+        return np.array(sum(float(one) ** 3 for one in x.ravel())), x
+
+    with pytest.raises(AssertionError, match="cause: the incoming gradient is ignored"):
+        check_function(forward, lambda g, x: 3 * x**2, x=np.array([0.4, -1.1, 0.9, 0.3]))

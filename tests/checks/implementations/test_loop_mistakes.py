@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from gradcheck.checks.scheduling.run import run
 from gradcheck.testing import check_function
@@ -98,20 +99,20 @@ def _pooled(x: Any) -> Any:
     return found, (x, found)
 
 
-def _assigned_windows(whole: bool, g: Any, cache: Any) -> Any:
+def _assigned_windows(whole: bool, order: int, g: Any, cache: Any) -> Any:
     x, found = cache
     dx = np.zeros_like(x)
-    for i, j in np.ndindex(*found.shape[2:]):
+    for i, j in list(np.ndindex(*found.shape[2:]))[::order]:
         window = (slice(None), slice(None), slice(i, i + 2), slice(j, j + 2))
         chosen = x[window] == found[:, :, i, j, None, None]
         dx[window] = np.where(chosen, g[:, :, i, j, None, None], 0 if whole else dx[window])
     return dx
 
 
-@pytest.mark.parametrize("whole", [False, True])
-def test_windows_that_replace_each_other_are_named(whole: bool) -> None:
+@pytest.mark.parametrize(("whole", "order"), [(False, 1), (True, 1), (False, -1)])
+def test_windows_that_replace_each_other_are_named(whole: bool, order: int) -> None:
     with pytest.raises(AssertionError) as failed:
-        check_function(_pooled, lambda g, cache: _assigned_windows(whole, g, cache), x=(2, 3, 4, 4))
+        check_function(_pooled, lambda g, cache: _assigned_windows(whole, order, g, cache), x=(2, 3, 4, 4))
     assert "windows along dims 2, 3 of y replace each other" in " ".join(str(failed.value).split())
 
 
@@ -169,3 +170,18 @@ def test_a_result_that_arrives_with_a_factor_is_named() -> None:
     with pytest.raises(AssertionError) as failed:
         check_function(_cell, lambda dy, dz, cache: _halved(dy, dz, cache), x=(3, 4), h=(3, 4))
     assert "what arrives from y[1] comes with the factor 0.5" in str(failed.value)
+
+
+class _Both(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, y: Any) -> Any:
+        return y - x, y
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return -grads[0], grads[0]
+
+
+def test_a_result_that_is_ignored_is_named_where_the_other_one_is_passed_on() -> None:
+    with pytest.raises(AssertionError, match=r"cause: the incoming gradient of \S+ is ignored"):
+        check_function(_Both.apply, x=(3, 4), y=(3, 4))

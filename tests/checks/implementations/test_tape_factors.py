@@ -39,6 +39,11 @@ def test_a_quotient_of_two_and_a_number_times_one() -> None:
     assert "no constant: 0.3 * (" in told(lambda a, b: 0.3 / (1 + np.exp(-b)))
 
 
+def test_a_number_that_is_added_to_a_divisor() -> None:
+    assert "no constant: b / (b + 0.001)" in told(lambda a, b: b / (b + 1e-3))
+    assert "no constant: (b + 0.5) / b" in told(lambda a, b: (b + 0.5) / b)
+
+
 def test_a_factor_is_named_where_only_differences_know_the_gradient() -> None:
     """A forward of Python's numbers leaves no tape: the gradient of log(x) ** 2 lacks its division by x."""
 
