@@ -58,6 +58,13 @@ def _owners(function: Callable[..., Any]) -> Iterator[Any]:
     attributes = {name for code in nested_codes(function.__code__) for name in code.co_names}
     globals_ = (function.__globals__.get(name) for name in global_names(function.__code__))
     for one in (*filled_cells(function).values(), *globals_):
-        has_state = not isinstance(one, (type, types.ModuleType, types.FunctionType)) and getattr(one, "__dict__", None)
-        if has_state and any(inspect.isfunction(inspect.getattr_static(one, name, None)) for name in attributes):
+        if isinstance(one, (type, types.ModuleType, types.FunctionType)) or not hasattr(one, "__dict__"):
+            continue
+        is_called = vars(one) and any(_has_method(one, name) for name in attributes)
+        is_layer = _has_method(one, "backward") and (_has_method(one, "forward") or _has_method(one, "__call__"))
+        if is_called or is_layer:  # a layer may be called itself, or by a helper, and keep nothing before
             yield one
+
+
+def _has_method(one: Any, name: str) -> bool:
+    return inspect.isfunction(inspect.getattr_static(one, name, None))

@@ -21,6 +21,6 @@ def jacobian_report(found: Entries, at: np.ndarray, number: int) -> str:
     places = wrong_places(found)[1]
     listed = f", {say(places)}" if differ > 1 and any(places[kind] for kind in ("rows", "columns", "entries")) else ""
     return (
-        f"{found.term} is wrong {where}: {max(differ, 1)} of {count(gap.size, 'entry', 'entries')} differ{listed}, worst at "
-        f"[{', '.join(map(str, map(int, index)))}]: {found.got[index]:.9g}, by differences {found.want[index]:.9g}"
+        f"{found.term} is wrong {where}: {max(differ, 1)} of {count(gap.size, 'entry', 'entries')} differ{listed}, "
+        f"worst at {list(map(int, index))}: {found.got[index]:.9g}, by differences {found.want[index]:.9g}"
     )

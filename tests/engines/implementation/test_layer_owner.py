@@ -93,3 +93,25 @@ def test_methods_may_be_decorated_by_a_function_of_another_name(wrong: float) ->
         return
     with pytest.raises(AssertionError, match="off by the constant factor 1/2"):
         check_function(Logged(wrong), x=(4, 3))
+
+
+class Stateless:
+    """A layer that keeps nothing before its first call."""
+
+    def __call__(self, x: Any) -> Any:
+        self.out = np.tanh(x)
+        return self.out
+
+    def backward(self, g: Any) -> Any:
+        return g * (1 - self.out**2)
+
+
+def _run(layer: Stateless, x: Any) -> Any:
+    layer(x)
+    return layer.out
+
+
+def test_a_new_layer_may_be_called_itself_or_by_a_helper() -> None:
+    layer = Stateless()
+    check_function(lambda x: layer(x), layer.backward, x=(4, 3))
+    check_function(lambda x: _run(layer, x), lambda g: layer.backward(g), x=(4, 3))
