@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,34 +60,39 @@ class DifferencesEngine:
         if rows is None:
             return None
         weights = np.concatenate([wide(g).ravel() for g in seeds.values() if g is not None])
-        return np.asarray(rows @ weights).reshape(array.shape).astype(array.dtype)
+        real, *imaginary = np.split(np.asarray(rows @ weights.conj()).real, len(rows) // array.size)
+        found = real + 1j * imaginary[0] if imaginary else real
+        return np.asarray(found).reshape(array.shape).astype(array.dtype)
 
     def _derivatives(self, problem: Problem, name: str) -> np.ndarray | None:
-        """Return the derivatives of all results by element; None if unknown."""
+        """Return the derivatives of all results by element; None if unknown.
+
+        Those by imaginary parts follow those by real ones."""
         array = problem.inputs[name]
-        if array.dtype.kind == "c" or not 0 < array.size <= _MOST_ELEMENTS:
+        if not 0 < array.size <= _MOST_ELEMENTS:
             return None
+        ways = (1.0, 1.0j) if array.dtype.kind == "c" else (1.0,)
         roots = [root for root, seed in problem.seeds[0].items() if seed is not None]
         numbers = b"".join(one.tobytes() for _, one in sorted({**problem.inputs, **problem.constants}.items()))
         key = (name, " ".join(roots), numbers)
         if key not in self._rows:
             rows = []
-            for place in range(array.size):
-                row = self._row(problem, name, place, roots) if self.calls <= _MOST_CALLS else None
+            for way, place in product(ways, range(array.size)):
+                row = self._row(problem, name, place, roots, way) if self.calls <= _MOST_CALLS else None
                 if row is None:
                     break
                 rows.append(row)
-            self._rows[key] = np.array(rows) if len(rows) == array.size else None
+            self._rows[key] = np.array(rows) if len(rows) == len(ways) * array.size else None
         return self._rows[key]
 
-    def _row(self, problem: Problem, name: str, place: int, roots: list[str]) -> np.ndarray | None:
+    def _row(self, problem: Problem, name: str, place: int, roots: list[str], way: complex) -> np.ndarray | None:
         """Return the derivatives by one element; None at a kink, or if unclear."""
         array = problem.inputs[name]
 
         def moved(step: float) -> np.ndarray:
             self.calls += 1
             there = wide(array).copy()
-            there.flat[place] += step
+            there.flat[place] += step * way
             inputs = {**problem.inputs, name: there.astype(array.dtype)}
             values = self._engine.values_alone(replace(problem, inputs=inputs))
             if not values:
@@ -105,7 +111,7 @@ class DifferencesEngine:
         scale = largest_finite(found)
         is_clear = np.all(error <= _MAX_ERROR * (scale or largest_finite(here) / (8 * first)))
         has_sides = np.any(np.abs(bend) > 0.01 * first * _SIDES * (scale or 1.0))
-        if not is_clear or has_sides or found.dtype.kind == "c":
+        if not is_clear or has_sides:
             return None
         self.error = max(self.error, largest_finite(error) / (scale or 1.0))
         return found

@@ -68,3 +68,13 @@ def test_an_ignored_incoming_gradient_is_no_constant_factor() -> None:
 
     with pytest.raises(AssertionError, match="cause: the incoming gradient is ignored"):
         check_function(forward, lambda g, x: 3 * x**2, x=np.array([0.4, -1.1, 0.9, 0.3]))
+
+
+def test_complex_gradients_of_untraced_code_have_causes() -> None:
+    def forward(z: Any) -> Any:
+        return np.array([one * one for one in z.tolist()]), z
+
+    z = np.array([0.4 - 0.3j, -1.1 + 0.2j, 0.9 + 1.0j, 0.3 - 0.7j])
+    check_function(forward, lambda g, z: 2 * z.conj() * g, z=z)
+    with pytest.raises(AssertionError, match="cause: the sign is wrong"):
+        check_function(forward, lambda g, z: -2 * z.conj() * g, z=z)
