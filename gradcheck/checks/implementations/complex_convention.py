@@ -39,8 +39,8 @@ def conjugated_rule(engine: CodeEngine, point: Point, c: Comparison) -> Iterator
     arrays = (got, *(seed for seed in problem.seeds[0].values() if seed is not None))
     if all(array.dtype.kind != "c" for array in arrays) or c.tensor not in problem.inputs:
         return
-    seeds = {name: None if seed is None else np.conj(seed) for name, seed in problem.seeds[0].items()}
+    seeds = {name: None if seed is None else np.asarray(np.conj(seed)) for name, seed in problem.seeds[0].items()}
     conjugated = Point(replace(problem, seeds=(seeds,)), point.engines, point.trial)
-    claim = CodeGradient(conjugated, engine, c.tensor, np.conj(got), CodeNoise(engine))
+    claim = CodeGradient(conjugated, engine, c.tensor, np.asarray(np.conj(got)), CodeNoise(engine))
     if all(one.status == "passed" for one in compare_with_differences([(claim, None)])):
         yield Diagnosis("conjugate", fact("conjugated_for_torch", library=library), "confirmed")

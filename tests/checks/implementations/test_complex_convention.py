@@ -35,3 +35,20 @@ def test_a_conjugated_incoming_gradient_is_another_mistake() -> None:
     with pytest.raises(AssertionError) as failure:
         check_function(square_of_hips(lambda g, z: 2 * z * g.conj()), z=Z)
     assert MULTIPLIED not in str(failure.value)
+
+
+def test_a_real_number_of_complex_ones_is_diagnosed() -> None:
+    """A loss is an array without dimensions, whose conjugate is no array in NumPy."""
+    pytest.importorskip("autograd")
+    from autograd.extend import defvjp, primitive
+
+    def loss(pulled: Callable[[Any], Any]) -> Any:
+        norm = primitive(lambda z: np.sum(np.abs(z) ** 2))
+        defvjp(norm, lambda result, z: lambda g: g * pulled(z))
+        return norm
+
+    check_function(loss(lambda z: 2 * z.conj()), z=Z)
+    with pytest.raises(AssertionError, match=MULTIPLIED):
+        check_function(loss(lambda z: 2 * z), z=Z)
+    with pytest.raises(AssertionError, match="cause: off by the constant factor 1/2"):
+        check_function(loss(lambda z: z.conj()), z=Z)
