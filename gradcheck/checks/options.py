@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -22,6 +21,7 @@ from gradcheck.engines.resolve import InstalledSpec, resolve_engine
 from gradcheck.errors import UsageError
 from gradcheck.interrupts import marked_interrupts
 from gradcheck.language.case import STDIN, Case, StatedTolerance
+from gradcheck.language.shell_words import quoted
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -213,26 +213,6 @@ def _word(chosen: str | Engine) -> str:
     if isinstance(chosen, str):
         return chosen if chosen.isidentifier() else quoted(chosen)
     return chosen.name if chosen.name.isidentifier() else quoted(chosen.name)
-
-
-#: Characters that may end single quotes: fish reads a backslash in them, and PowerShell quotation marks of print.
-_ENDS_QUOTE = re.compile(r"['\\\u2018-\u201b]+")
-
-
-#: Texts that cmd.exe or PowerShell would change in double quotes, which alone mean the same to both.
-_UNQUOTABLE = re.compile(r"""["%!$`\x00-\x1f\u201c-\u201e]|\\$""")
-
-
-def quoted(text: str) -> str:
-    """Return one word of a shell in quotes; Windows has none for some."""
-    if os.name == "nt":
-        return '"(left out: cmd.exe or PowerShell would change it)"' if _UNQUOTABLE.search(text) else f'"{text}"'
-    return "'" + _ENDS_QUOTE.sub(lambda found: "'\"" + found[0].replace("\\", "\\\\") + "\"'", text) + "'"
-
-
-def shell_word(text: str) -> str:
-    """Return one word of a shell, in quotes if it needs them."""
-    return text if re.fullmatch(r"[\w./:-]+", text, re.ASCII) else quoted(text)
 
 
 @dataclass(frozen=True, slots=True)

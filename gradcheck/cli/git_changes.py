@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +30,7 @@ _ENVIRONMENT = {
     "GIT_PAGER": "cat",
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_GRAFT_FILE": os.devnull,
 }
 #: Seconds for a call of git, which may block on a named pipe in place of a file.
 _MOST_SECONDS = 60.0
@@ -36,6 +38,8 @@ _MOST_SECONDS = 60.0
 _MOST_BYTES = 2**26
 _SLOW = "it may wait for a named pipe in place of a file of .git"
 _HINT = "a clone that is not whole lacks it: in a workflow, fetch-depth: 0"
+#: Errors of git that quote no file: one below `.git` may be a link to a file of secrets.
+_KNOWN_ERROR = re.compile("fatal: (not a git repository|detected dubious ownership|this operation must be run).*")
 #: The mode of a link in a tree.
 _LINK = "120000"
 
@@ -178,10 +182,11 @@ def _git(*words: str, about: str | None = None) -> str:
         message = f"--changed-since: 'git {words[0]}' has not ended after {_MOST_SECONDS:g} seconds"
         raise UsageError(message, hint=_SLOW) from error
     if done.returncode:
-        said = os.fsdecode(done.stderr).strip().splitlines()
+        said = _KNOWN_ERROR.search(os.fsdecode(done.stderr))
         if about is not None:
             raise UsageError(f"git knows no commit '{about}' that this branch comes from", hint=_HINT)
-        raise UsageError(f"--changed-since: git says: {said[0] if said else 'nothing'}")
+        told = f"git says: {said[0]}" if said else f"'git {words[0]}' cannot read this repository"
+        raise UsageError(f"--changed-since: {told}", hint="" if said else "git status may say why")
     return os.fsdecode(done.stdout)
 
 

@@ -16,6 +16,7 @@ from gradcheck.errors import GradcheckError, UsageError, exception_text
 from gradcheck.forks import CRASH
 from gradcheck.interrupts import marked_interrupts
 from gradcheck.language.crash import Crash
+from gradcheck.language.shell_words import shell_word
 from gradcheck.language.suggest import did_you_mean, nearest
 from gradcheck.reports.safe_text import plain, plain_lines
 
@@ -83,7 +84,9 @@ class LazyGroup(click.Group):
         end = args.index("--") + 1 if "--" in args else len(args)  # the end of options may be a file, too
         for word in () if ctx.resilient_parsing else args[:end]:
             if word.startswith("-") and word != "-" and os.path.lexists(word):
-                raise UsageError(f"'{word}' is an option, and a file here", hint=f"write ./{word} for the file")
+                raise UsageError(
+                    f"'{word}' is an option, and a file here", hint=f"write {shell_word(f'./{word}')} for the file"
+                )
         return super().parse_args(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

@@ -40,8 +40,8 @@ def command(
     there and nothing else; with an option, a case of your own thing, in `first.yaml` by default. Existing files stay
     as they are, and no code runs.
     """
-    from gradcheck.checks.options import shell_word
     from gradcheck.language.loader.case_files import SUFFIXES
+    from gradcheck.language.shell_words import shell_word
 
     if engine is not None and (formula is not None or function is not None):
         raise UsageError("--engine goes with no other case", hint="write one case for each")

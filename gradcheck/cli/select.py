@@ -15,6 +15,7 @@ from gradcheck.errors import InvalidCase, UsageError
 from gradcheck.language.case import Case, Loaded
 from gradcheck.language.loader import load
 from gradcheck.language.loader.case_files import split_id
+from gradcheck.language.shell_words import quoted
 from gradcheck.language.suggest import did_you_mean
 
 _TOKEN = r"""\s*(?:(?P<text>'[^']*'|"[^"]*")|(?P<mark>[()])|(?P<word>[^\s()'"]+))"""
@@ -50,7 +51,7 @@ def select_one(path: str) -> Case:
         return found.cases[0]
     if found.errors:
         raise found.errors[0]
-    names = ", ".join(f"'{case.id}'" for case in found.cases[:3]) + (", …" if len(found.cases) > 3 else "")
+    names = ", ".join(quoted(case.id) for case in found.cases[:3]) + (", …" if len(found.cases) > 3 else "")
     raise UsageError(f"{path} holds {len(found.cases)} cases, and this is about one", hint=f"name it: {names}")
 
 
@@ -99,7 +100,7 @@ def _key(file: str) -> str:
 
 
 def _no_such_case(file: str, name: str, known: list[str]) -> NothingToDo:
-    shown = ", ".join(f"'{other}'" for other in known[:5]) + (", …" if len(known) > 5 else "")
+    shown = ", ".join(map(quoted, known[:5])) + (", …" if len(known) > 5 else "")
     hint = did_you_mean(name, known, f"it has {shown}" if known else "")
     return NothingToDo(f"no case is named '{name}' in {Path(file).name}", hint=hint)
 

@@ -46,13 +46,13 @@ def module_of_name(name: str, folder: Path | None = None, last: Path | None = No
     top = name.partition(".")[0]
     hides = last is not None and ((last / f"{top}.py").is_file() or (last / top / "__init__.py").is_file())
     try:
-        with allow_imports_from(folder):
+        with allow_imports_from(folder, asked=top):
             return importlib.import_module(name)
     except ModuleNotFoundError as error:
         inner = (error.name or "").partition(".")[0]
         if last is None or hides or not ((last / f"{inner}.py").is_file() or (last / inner).is_dir()):
             raise
-    with allow_imports_from(folder, last):
+    with allow_imports_from(folder, last, top):
         return importlib.import_module(name)
 
 
@@ -206,12 +206,14 @@ class _UncachedLoader(SourceFileLoader):
 
 
 @contextmanager
-def allow_imports_from(folder: Path | None, last: Path | None = None) -> Iterator[None]:
+def allow_imports_from(folder: Path | None, last: Path | None = None, asked: str = "") -> Iterator[None]:
     """Let a folder's files import each other; take unknown names from `last`.
+
+    This module itself, and code that no file has run (compiled code), may import the package `asked` alone.
 
     Modules of the same names from other folders are hidden during the block. The folder's modules that are named like
     Python's own are hidden after it. Functions of the folder may import its modules later, too."""
-    finders = {at: _FolderFinder(str(place)) for place, at in ((folder, 0), (last, _after_installed())) if place}
+    finders = {at: _FolderFinder(str(place), asked) for place, at in ((folder, 0), (last, _after_installed())) if place}
     with ExitStack() as stack:
         for at, finder in finders.items():
             stack.enter_context(_with_own_modules(finder.folder))
@@ -230,14 +232,15 @@ def _after_installed() -> int:
 
 @dataclass(frozen=True)
 class _FolderFinder(MetaPathFinder):
-    """Finds modules in a folder, for this module and the folder's own files."""
+    """Finds modules in a folder for its own files, and `asked` for this module."""
 
     folder: str
+    asked: str
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if path is not None or fullname in RESERVED or not self._is_own(_importer()):
+        if path is not None or fullname in RESERVED or not self._may_import(fullname, _importer()):
             return None
         found = PathFinder.find_spec(fullname, [self.folder])
         if found is not None and (loaded := _module_in(found.origin)) is not None:
@@ -247,9 +250,9 @@ class _FolderFinder(MetaPathFinder):
         elsewhere = PathFinder.find_spec(fullname)  # a package with `__init__.py` precedes a folder without
         return found if elsewhere is None or elsewhere.origin is None else None
 
-    def _is_own(self, file: str) -> bool:
+    def _may_import(self, name: str, file: str) -> bool:
         if file == __file__:
-            return True
+            return name == self.asked
         return file.startswith(os.path.join(self.folder, "")) and not is_installed_file(file)
 
 

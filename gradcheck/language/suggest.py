@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradcheck.errors import Hint
+from gradcheck.language.shell_words import quoted
 
 _LONGEST = 60
 
@@ -24,4 +25,4 @@ def nearest(word: str, known: Iterable[str]) -> str:
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
     """Return the hint `did you mean 'keepdim'?`, or `otherwise`."""
     found = nearest(word, known)
-    return Hint(f"did you mean '{found}'?", word, found) if found else otherwise
+    return Hint(f"did you mean {quoted(found)}?", word, found) if found else otherwise

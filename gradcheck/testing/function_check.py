@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -36,6 +37,8 @@ __tracebackhide__ = True  # pytest shows the caller's line above the report, and
 #: The name of the function's result in the report.
 RESULT = "y"
 _PACKAGE_FOLDER = str(Path(__file__).parents[1]) + os.sep
+#: What may stand between its caller and a function here: a decorator runs in `contextlib`.
+_OWN_FILES = (_PACKAGE_FOLDER, contextlib.__file__)
 #: The usual dtypes of kernels, and sizes on both sides of a block.
 DTYPES, SIZES = ("float64", "float32", "bfloat16"), (1, 2, 7, 33)
 
@@ -244,7 +247,7 @@ def _array(value: Any) -> np.ndarray:
 def _caller_place(name: str) -> Place:
     """Return file and line of gradcheck's caller; without a file, `name`."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE_FOLDER):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN_FILES):
         frame = frame.f_back
     file = frame.f_code.co_filename
     if not os.path.isfile(file):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 from typing import Any
 
 import pytest
 
-from gradcheck.checks.options import THOROUGH, Options, Override, engines_of, quoted, shell_word
+from gradcheck.checks.options import THOROUGH, Options, Override, engines_of
 from gradcheck.engines.core import Core
 from gradcheck.errors import UsageError
+from gradcheck.language.shell_words import quoted
 from tests.from_text import case_of
 
 SQUARE = "{inputs: {x: [1, 2]}, graph: {y: x * x, loss: y.sum()}}"
@@ -57,42 +55,6 @@ def test_the_command_that_reproduces_a_case_says_what_differs_from_the_defaults(
     assert options.reproduce(case).endswith(
         "--seed 0 --engine core --engine 'a/b.py:T' --reference core --rtol 0.001 --oracle none --order 2"
     )
-
-
-@pytest.mark.parametrize("shell", ["bash", "dash", "fish", "zsh"])
-def test_a_quoted_word_is_one_word_of_each_shell(shell: str) -> None:
-    """Somebody pastes the command that reproduces a case, whose name may be a stranger's."""
-    program = shutil.which(shell)
-    if program is None:
-        pytest.skip(f"{shell} is not installed")
-    for word in ("\\'\"; echo ran #", "\\'; echo ran; '", "a\\", "\\\\'", "$(echo ran) `echo ran` it's ‘so’", ""):
-        done = subprocess.run([program, "-c", f"printf %s {quoted(word)}"], capture_output=True, text=True, check=True)
-        assert done.stdout == word
-
-
-def test_a_quoted_word_has_no_quotation_mark_of_print_in_single_quotes() -> None:
-    """PowerShell ends a text in single quotes at each of them."""
-    for mark in "\u2018\u2019\u201a\u201b":
-        assert quoted(f"a{mark}; echo ran") == f"""'a'"{mark}"'; echo ran'"""
-
-
-@pytest.mark.parametrize("name", ["a b.yaml::it's; & | < > ^ ( ) # so", "C:\\cases\\a.yaml::ü ‘x’", "", "a\\b"])
-def test_a_word_of_windows_is_in_double_quotes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "name", "nt")
-    assert quoted(name) == f'"{name}"'
-    assert subprocess.list2cmdline([name, "b"]) in (f'"{name}" b', f"{name} b")  # as the C library reads it
-
-
-@pytest.mark.parametrize("name", ['a"b', "50%", "wow!", "$(x)", "$x", "`x", "“x”", "a\nb", "ends in \\"])
-def test_a_word_that_a_shell_of_windows_would_change_is_left_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "name", "nt")
-    assert quoted(name) == '"(left out: cmd.exe or PowerShell would change it)"' == shell_word(name)
-
-
-def test_a_word_has_quotes_if_it_needs_them() -> None:
-    assert [shell_word(word) for word in ("a/b-1.py:T", "a b", "50%", "a,b", "é", "")] == [
-        *("a/b-1.py:T", "'a b'", "'50%'", "'a,b'", "'é'", "''")
-    ]
 
 
 def test_engines_are_found_once_and_those_of_one_name_told_apart() -> None:

@@ -317,6 +317,16 @@ def test_a_module_of_the_folder_is_not_the_package_that_the_environment_names(
     assert not Path("ran").exists()
 
 
+def test_processes_of_an_isolated_run_look_in_no_working_directory(
+    cases: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    gradcheck("list")
+    assert "PYTHONSAFEPATH" not in os.environ
+    gradcheck("list", "--isolated")
+    assert os.environ.pop("PYTHONSAFEPATH") == "1"
+
+
 def test_conform_takes_no_module_of_an_isolated_folder(folder: Path, gradcheck: Any) -> None:
     Path("planted.py").write_text(_PLANTED)
     assert "No module named 'planted'" in gradcheck("conform", "--isolated", "planted:Tensor").err

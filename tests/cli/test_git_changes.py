@@ -324,3 +324,16 @@ def test_a_repository_in_a_commit_hides_no_change(
     monkeypatch.chdir(repository / "sub" / inner)
     outcome = gradcheck("run", ".", "--changed-since", "HEAD")
     assert (outcome.code, "a repository's own files" in outcome.err) == (2, True), outcome
+
+
+def test_no_error_of_git_shows_a_file_that_a_link_in_it_leads_to(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, gradcheck: Any
+) -> None:
+    secret = tmp_path_factory.mktemp("home") / "secret"
+    secret.write_text("token of somebody\n")
+    for file in ("packed-refs", "info/grafts", "shallow"):
+        (repository / ".git" / file).unlink(missing_ok=True)
+        (repository / ".git" / file).symlink_to(secret)
+        outcome = gradcheck("run", "sub", "--changed-since", "HEAD")
+        assert "token" not in outcome.err, file
+        (repository / ".git" / file).unlink()

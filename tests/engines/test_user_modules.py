@@ -116,6 +116,16 @@ def test_only_the_folders_own_files_find_what_stands_in_it(
     assert module_of_file("mine.py").found == 1
 
 
+def test_a_folder_is_asked_for_the_package_that_was_named_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import of compiled code has no file, and a later engine may have to be an installed one."""
+    monkeypatch.chdir(folder)
+    write(folder / "named_one.py", "x = 1\n")
+    write(folder / "other_one.py", "raise SystemExit('the folder ran')\n")
+    module_of_name("named_one", folder)
+    with pytest.raises(ModuleNotFoundError):
+        module_of_name("other_one")
+
+
 def test_a_virtual_environment_below_the_folder_is_not_its_own(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed = folder / ".venv" / "lib"
     monkeypatch.setattr("gradcheck.engines.user_modules._INSTALLED", (os.path.join(installed, ""),))

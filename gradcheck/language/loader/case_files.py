@@ -21,6 +21,7 @@ from gradcheck.language.loader.compose import Composer
 from gradcheck.language.loader.name_scope import MOST_ERRORS
 from gradcheck.language.loader.yaml_document import DEFAULT_LIMITS, Limits, shorten
 from gradcheck.language.loader.yaml_text import decode, documents
+from gradcheck.language.shell_words import quoted, shell_word
 from gradcheck.language.suggest import did_you_mean, nearest
 from gradcheck.safe_files import FileTooLarge, NotRegular, read_regular
 
@@ -188,13 +189,14 @@ def unreadable(file: str, error: OSError | ValueError) -> InvalidCase:
         close = nearest(os.path.basename(file), os.listdir(parent or "."))
     except OSError:
         close = ""
-    hint = f"did you mean '{PurePath(parent, close).as_posix()}'?" if close else ""
+    hint = f"did you mean {quoted(PurePath(parent, close).as_posix())}?" if close else ""
     before = file.partition(":")[0]
     if ":" in file and os.path.isfile(before):  # a place, or a case with one colon
         rest = file[len(before) :].strip(":")
-        hint = f"did you mean '{before}'?" if rest.replace(":", "").isdigit() else f"write {before}::{rest}"
+        is_place = rest.replace(":", "").isdigit()
+        hint = f"did you mean {quoted(before)}?" if is_place else f"write {shell_word(f'{before}::{rest}')}"
     elif there := next((file + suffix for suffix in SUFFIXES if os.path.isfile(file + suffix)), ""):
-        hint = f"did you mean '{there}'?"
+        hint = f"did you mean {quoted(there)}?"
     return InvalidCase("there is no such file or folder", place=Place(file), hint=hint)
 
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gradcheck.checks.derivation import Explanation
-from gradcheck.checks.options import shell_word
 from gradcheck.language.case import Case, Generalize, Implementation
 from gradcheck.language.case_writer import scalar, write
+from gradcheck.language.shell_words import shell_word
 from gradcheck.reports.commands.explanation import case_with_formulas, unusable_formulas
 from gradcheck.reports.safe_text import plain
 
