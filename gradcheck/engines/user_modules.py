@@ -209,8 +209,7 @@ class _UncachedLoader(SourceFileLoader):
 def allow_imports_from(folder: Path | None, last: Path | None = None, asked: str = "") -> Iterator[None]:
     """Let a folder's files import each other; take unknown names from `last`.
 
-    This module itself, and code that no file has run (compiled code), may import the package `asked` alone.
-
+    This module, and compiled code, may import the package `asked` alone.
     Modules of the same names from other folders are hidden during the block. The folder's modules that are named like
     Python's own are hidden after it. Functions of the folder may import its modules later, too."""
     finders = {at: _FolderFinder(str(place), asked) for place, at in ((folder, 0), (last, _after_installed())) if place}
@@ -232,7 +231,7 @@ def _after_installed() -> int:
 
 @dataclass(frozen=True)
 class _FolderFinder(MetaPathFinder):
-    """Finds modules in a folder for its own files, and `asked` for this module."""
+    """Finds a folder's modules for its own files, and `asked` for this one."""
 
     folder: str
     asked: str

@@ -1,4 +1,4 @@
-"""Words that people paste into a shell, quoted: they may be a stranger's names."""
+"""Words that people paste into a shell: a stranger may have chosen them."""
 
 from __future__ import annotations
 
