@@ -22,18 +22,17 @@ from gradcheck.engines.implementation.code_error import CodeError, as_code_error
 from gradcheck.engines.implementation.code_kinds import Code
 from gradcheck.engines.implementation.code_run import CodeRun
 from gradcheck.engines.implementation.foreign_arguments import argument_name, bound_foreign, is_taken_apart
-from gradcheck.engines.implementation.global_state import restore_global_state
+from gradcheck.engines.implementation.global_state import RandomStates, restore_global_state
 from gradcheck.engines.implementation.module_parameters import ModuleState
 from gradcheck.engines.implementation.precision_modes import (
     PrecisionProbe,
     StochasticRounding,
+    UnwrittenIsNan,
     autocast,
     has_same_bits,
     significand_bits,
 )
-from gradcheck.engines.implementation.random_states import RandomStates
 from gradcheck.engines.implementation.stdout_capture import capture_stdout
-from gradcheck.engines.implementation.uninitialized_memory import UnwrittenIsNan
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, Output
 from gradcheck.engines.torch import Torch, gradients_at

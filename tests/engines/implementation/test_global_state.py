@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 import torch
 
 from gradcheck.checks.scheduling.run import run
-from gradcheck.engines.implementation.global_state import Patches, restore_global_state
+from gradcheck.engines.implementation.global_state import Patches, RandomStates, restore_global_state
 from tests.engines.implementation.build import TANH, with_code
 
 
@@ -81,3 +82,31 @@ def test_the_specification_uses_torchs_own_functions() -> None:
     (found,) = run(case, allow_code=True).cases
     assert found.status == "failed"
     assert torch.erfinv is known
+
+
+def _drawn() -> tuple[float, float, float]:
+    return random.gauss(0, 1), float(np.random.randn()), float(torch.randn(()))
+
+
+@pytest.mark.parametrize("holds_a_number", [False, True])
+def test_draws_repeat_after_restoring(holds_a_number: bool) -> None:
+    np.random.seed(3)
+    if holds_a_number:  # NumPy makes normal numbers in pairs
+        np.random.randn()
+    known = RandomStates()
+    first = _drawn()
+    assert _drawn() != first
+    known.restore()
+    assert _drawn() == first
+
+
+@pytest.mark.parametrize("draw", [random.random, np.random.rand, lambda: torch.rand(())])
+def test_a_used_generator_is_noticed(draw: object) -> None:
+    np.random.seed(3)
+    known = RandomStates()
+    assert not known.have_moved()
+    assert callable(draw)
+    draw()
+    assert known.have_moved()
+    known.restore()
+    assert not known.have_moved()
