@@ -100,7 +100,7 @@ def _subject(context: Context, engine: CodeEngine) -> Subject:
 
 def _check_modified_arguments(engine: CodeEngine, subject: Subject) -> Iterator[Comparison]:
     """Yield a failure for each argument that the code changed in place."""
-    from gradcheck.engines.implementation.foreign_arguments import argument_name
+    from gradcheck.engines.implementation.binding import argument_name
 
     for what in sorted(engine.observations.changed_arguments):
         if what == "incoming":

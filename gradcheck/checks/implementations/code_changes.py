@@ -48,7 +48,7 @@ def changed_in_place(engine: CodeEngine, c: Comparison, seen: EvidenceAtPoints) 
 
 def _with_changes(engine: CodeEngine, point: Point) -> tuple[Problem, Fact | None]:
     """Return the problem of the changed arguments, and what was changed."""
-    from gradcheck.engines.implementation.foreign_arguments import argument_name
+    from gradcheck.engines.implementation.binding import argument_name
 
     problem, seen = point.problem, engine.observations.changed_arguments
     seen.clear()

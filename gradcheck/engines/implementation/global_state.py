@@ -1,4 +1,4 @@
-"""Global state of the process, restored before or after user code."""
+"""Global state of the process, restored or captured around user code."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ import ctypes
 import math
 import os
 import random
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
 import torch
 
+from gradcheck.engines.tensor_class.user_code_guard import LIMIT, Output
+
 #: The bytes of NumPy's MT19937: 624 words, and the position among them.
 _TWISTER_BYTES = 4 * 625
+_STDOUT = 1
 
 
 def _folder() -> str:
@@ -156,3 +161,58 @@ def _numpy_memory() -> bytes | None:
 def _twister_address(generator: Any) -> int:
     """Return the address of a Mersenne twister's state, 0 for others."""
     return int(generator.ctypes.state_address) if isinstance(generator, np.random.MT19937) else 0
+
+
+@contextmanager
+def capture_stdout(output: Output) -> Iterator[None]:
+    """Write Python's and C's output to `output` during the block.
+
+    A kernel's `printf` writes to file descriptor 1."""
+    with output.capturing():
+        _flush()
+        try:
+            known, file = os.dup(_STDOUT), _file(os.getpid())
+        except OSError:  # there is no stdout
+            yield
+            return
+        start = os.lseek(file, 0, os.SEEK_CUR)
+        try:
+            os.dup2(file, _STDOUT)
+            yield
+        finally:
+            _flush()
+            os.dup2(known, _STDOUT)
+            os.close(known)
+            _take(file, start, output)
+
+
+def _take(file: int, start: int, output: Output) -> None:
+    """Move the text after `start` from the file to the output."""
+    if os.lseek(file, 0, os.SEEK_CUR) > start:
+        output.write(os.pread(file, LIMIT, start).decode(errors="replace"))
+        os.ftruncate(file, start)
+        os.lseek(file, start, os.SEEK_SET)
+
+
+@cache
+def _file(process: int) -> int:
+    """Return an unlinked temporary file of this process."""
+    file, path = tempfile.mkstemp()
+    with suppress(OSError):
+        os.unlink(path)
+    return file
+
+
+@cache
+def _c_library() -> Any:
+    with suppress(OSError):
+        return ctypes.CDLL(None)
+    return None
+
+
+def _flush() -> None:
+    with suppress(OSError, ValueError, AttributeError):
+        assert sys.__stdout__ is not None
+        sys.__stdout__.flush()
+    if _c_library() is not None:
+        _c_library().fflush(None)

@@ -13,7 +13,8 @@ import pytest
 import torch
 
 from gradcheck.checks.scheduling.run import run
-from gradcheck.engines.implementation.global_state import Patches, RandomStates, restore_global_state
+from gradcheck.engines.implementation.global_state import Patches, RandomStates, capture_stdout, restore_global_state
+from gradcheck.engines.tensor_class.user_code_guard import Output
 from tests.engines.implementation.build import TANH, with_code
 
 
@@ -110,3 +111,24 @@ def test_a_used_generator_is_noticed(draw: object) -> None:
     assert known.have_moved()
     known.restore()
     assert not known.have_moved()
+
+
+def test_what_is_written_to_the_descriptor_is_kept_with_the_rest(capfd: Any) -> None:
+    output = Output()
+    for word in ("first", "second"):
+        with capture_stdout(output):
+            print("python")
+            os.write(1, f"{word} kernel\n".encode())
+        assert output.take() == f"python\n{word} kernel\n"
+    print("ours")
+    assert capfd.readouterr().out == "ours\n"
+
+
+def test_each_within_another(capfd: Any) -> None:
+    outer, inner = Output(), Output()
+    with capture_stdout(outer):
+        os.write(1, b"a")
+        with capture_stdout(inner):
+            os.write(1, b"b")
+        os.write(1, b"c")
+    assert (outer.take(), inner.take(), capfd.readouterr().out) == ("ac", "b", "")
