@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from gradcheck.autograd.op import TABLE
+from tests.sampling import sample
 
 Check = Callable[[Any], None]
 
@@ -29,9 +30,12 @@ def for_each(entries: Iterable[Any]) -> Callable[[Check], Callable[[], None]]:
 
 
 def for_each_by_family(
-    entries: Iterable[Any], op: Callable[[Any], str] = str
+    entries: Iterable[Any], op: Callable[[Any], str] = str, share: int = 1
 ) -> Callable[[Check], Callable[..., None]]:
-    """A test for each family of ops, that is each file of the table, of a check of an entry; `op` names an entry's."""
+    """A test for each family of ops, that is each file of the table, of a check of an entry; `op` names an entry's.
+
+    Each check takes other entries where it takes one in `share`: no op is left out by all.
+    """
     families: dict[str, list[Any]] = {}
     for entry in entries:
         families.setdefault(TABLE[op(entry)].forward.__module__.rpartition(".")[2], []).append(entry)
@@ -39,7 +43,7 @@ def for_each_by_family(
     def decorate(check: Check) -> Callable[..., None]:
         @pytest.mark.parametrize("family", families)
         def test(family: str) -> None:
-            try_each(families[family], check)
+            try_each(sample(families[family], share, lambda entry: f"{check.__name__} {entry}"), check)
 
         return _named(test, check)
 

@@ -90,7 +90,7 @@ class _Tree:
         return self._known[file]
 
     def has_code(self, file: str) -> bool:
-        """Return whether it has this file, and its own Python files there, unchanged.
+        """Return whether it has this file and its Python files, unchanged.
 
         A new file is imported by one that has changed."""
         folder = os.path.dirname(file) or "."

@@ -101,7 +101,7 @@ KNOWN = listed(Path(__file__).parent / "each_argument.txt")
 ASKED = [n for n, op in TABLE.items() if op.torch and not table.is_random(op) and n not in UNSAFE]
 
 
-@for_each_by_family(sorted(ASKED))
+@for_each_by_family(sorted(ASKED), share=2)
 def test_each_argument_away_from_its_default_is_as_in_torch(name: str) -> None:
     found = {}
     with warnings.catch_warnings():

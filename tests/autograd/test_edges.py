@@ -157,7 +157,7 @@ def is_asked(name: str) -> bool:
 ASKED = [text for text in CALLS if is_asked(OP_OF[text])]
 
 
-@for_each_by_family(few_of_each(ASKED, OP_OF.__getitem__), OP_OF.__getitem__)
+@for_each_by_family(few_of_each(ASKED, OP_OF.__getitem__), OP_OF.__getitem__, 2)
 def test_what_is_next_to_a_call_is_as_in_torch(text: str) -> None:
     expr, arrays = drawn(text)
     known = UNLIKE.get(OP_OF[text], "")

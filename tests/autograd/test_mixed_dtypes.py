@@ -71,7 +71,7 @@ KNOWN = listed(Path(__file__).parent / "mixed_dtypes.txt")
 ASKED = [n for n, op in TABLE.items() if op.torch and not table.is_random(op) and n not in UNSAFE]
 
 
-@for_each_by_family(sorted(ASKED))
+@for_each_by_family(sorted(ASKED), share=2)
 def test_one_tensor_in_another_dtype_is_taken_as_by_torch(name: str) -> None:
     found = {}
     with warnings.catch_warnings():

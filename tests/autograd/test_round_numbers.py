@@ -78,7 +78,7 @@ def at_round_numbers(call: Application, repeated: bool) -> Application:
     return replace(call, args=args, kwargs=kwargs)
 
 
-@for_each_by_family([name for name in COMPARED if is_asked(TABLE[name])])
+@for_each_by_family([name for name in COMPARED if is_asked(TABLE[name])], share=2)
 def test_values_and_gradients_at_round_numbers_are_torchs(name: str) -> None:
     calls = [at_round_numbers(call, repeated) for call in table.calls(TABLE[name]) for repeated in (True, False)]
     problems = [problem for call in calls for problem in table.disagreements(call)]

@@ -34,7 +34,7 @@ def test_values_and_gradients_are_torchs(name: str) -> None:
     assert not problems, "\n".join(problems)
 
 
-@for_each_by_family(COMPARED)
+@for_each_by_family(COMPARED, share=2)
 def test_other_dtypes_are_torchs(name: str) -> None:
     for dtype in ("float32", "float16", "bfloat16", "complex128"):
         check_in_dtype(name, dtype)
@@ -60,7 +60,7 @@ def check_in_dtype(name: str, dtype: str) -> None:
     assert not problems, "\n".join([dtype, *problems])
 
 
-@for_each_by_family(COMPARED)
+@for_each_by_family(COMPARED, share=2)
 def test_gradients_of_gradients_are_torchs(name: str) -> None:
     """Compare the second derivatives that torch has."""
     problems = []

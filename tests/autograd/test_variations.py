@@ -117,7 +117,7 @@ def variations(op: Op) -> Iterator[Application]:
                 yield replace(call, args=args, kwargs=kwargs, owner=f"{call.owner}, {change.__name__}")
 
 
-@for_each_by_family([name for name in COMPARED if is_asked(name) and name not in APART])
+@for_each_by_family([name for name in COMPARED if is_asked(name) and name not in APART], share=2)
 def test_values_and_gradients_of_variations_are_torchs(name: str) -> None:
     """Of each op some."""
     asked = ((call, torchs_answer(call)) for call in evenly_spread(list(variations(TABLE[name])), 8))

@@ -29,7 +29,6 @@ from gradcheck import forks
 from gradcheck.checks.isolation import time_limit
 from gradcheck.checks.isolation.time_limit import OutOfTime
 from gradcheck.engines.library_imports import working_directory, working_elsewhere
-from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.errors import exception_text
 from gradcheck.forks import CRASH, end_fork, report_from_here
 from gradcheck.safe_files import is_same
@@ -334,7 +333,7 @@ def _run_call(call: bytes) -> bytes:
     try:
         function, args, kwargs = pickle.loads(call)
         return pickle.dumps((True, function(*args, **kwargs)))
-    except USER_EXCEPTIONS as error:
+    except (Exception, KeyboardInterrupt, GeneratorExit) as error:  # an exit ends the process, which is seen
         try:
             return pickle.dumps((False, error))
         except Exception:

@@ -106,7 +106,9 @@ add_phrases(
         "derivative_inverted": "the inverse of what is right: the Jacobian of the inverse function",
         "derivative_factor": lambda f: f"off by the factor {_raised(f['tensor'], f['power'])}",
         "entries_somewhere": _at,
-        "lines_permuted": lambda f: f"the {f['lines']} stand in another order: {join_names(map(str, f['order']))}",
+        "lines_permuted": lambda f: (
+            f"the {f['lines']} stand in another order: {join_names(tuple(map(str, f['order'])))}"
+        ),
         "entries_scaled": "off by the factor {factor:value} {at}",
         "derivative_constant": "off by the factor {factor:value}",
         "term_missing": "one term is missing: {term}",

@@ -13,7 +13,7 @@ from tests.sampling import few_of_each
 from tests.tables import for_each_by_family
 
 
-@for_each_by_family(few_of_each(CALLS, OP_OF.__getitem__), OP_OF.__getitem__)
+@for_each_by_family(few_of_each(CALLS, OP_OF.__getitem__), OP_OF.__getitem__, 2)
 def test_the_formula_of_a_sample_is_its_gradient(text: str) -> None:
     """For every output that gradients can flow from, with a random incoming gradient; and so it is for other numbers
     than those it was derived from."""

@@ -93,7 +93,7 @@ MUST = {text for text in calls(RATIONAL) if text not in BEYOND and "complex" not
 }
 
 
-@for_each_by_family(few_of_each(CALLS, OP_OF.__getitem__), OP_OF.__getitem__)
+@for_each_by_family(few_of_each(CALLS, OP_OF.__getitem__), OP_OF.__getitem__, 2)
 def test_samples(text: str) -> None:
     """A right gradient is never refuted, and proved where it must be; a wrong one never is."""
     for problem, formulas in claims_of(text):
