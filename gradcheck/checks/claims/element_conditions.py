@@ -1,4 +1,4 @@
-"""Conditions on elements, by a tensor's sign or size; and on sizes: `n <= m`.
+"""Conditions on elements by sign or size, and on sizes such as `n <= m`.
 
 Few points fit many conditions on sizes, so one is tried at its edge: `n >= 5` is reported only if a point with 4 is
 rejected.

@@ -1,4 +1,4 @@
-"""A tensor's gradient as entries of a graph; the entries of a small Jacobian."""
+"""Gradients as entries of a graph; the entries of a small Jacobian."""
 
 from __future__ import annotations
 
