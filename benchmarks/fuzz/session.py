@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.fuzz.trial import Finding, Trial, planned, tried
 from benchmarks.timing import Row
-from gradcheck.checks.isolation.forked_worker import ForkedWorker
+from gradcheck.checks.isolation.fork_call import ForkedWorker
 from gradcheck.checks.isolation.time_limit import OutOfTime
 from gradcheck.checks.isolation.worker_processes import ProcessEnded, call_inherited
 

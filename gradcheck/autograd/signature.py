@@ -72,7 +72,7 @@ class Signature:
                 return args + fill
             for lead, behind in self._around:
                 if len(args) > lead:
-                    return (*args[:lead], _listed(args[lead:]), *behind)
+                    return (*args[:lead], listed(args[lead:]), *behind)
         elif self.variadic is None:
             given = (*args, *kwargs.values())
             places = self._placed(len(args), kwargs)
@@ -102,7 +102,7 @@ class Signature:
         for index, name in enumerate(positional):
             if name == self.variadic:
                 if args[index:]:
-                    values[name] = _listed(args[index:])
+                    values[name] = listed(args[index:])
                 return values
             if index < len(args):
                 values[name] = args[index]
@@ -124,6 +124,6 @@ class Signature:
         return ArgumentError(f"{self.name} {problem}", hint=f"its signature is {self.signature}")
 
 
-def _listed(values: tuple[Any, ...]) -> tuple[Any, ...]:
+def listed(values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return `(2, 3)` for the arguments `2, 3`, and for `[2, 3]`."""
     return tuple(values[0]) if len(values) == 1 and isinstance(values[0], (list, tuple)) else values

@@ -36,7 +36,7 @@ COMMANDS: dict[str, str] = {
     "snapshot": "gradcheck.cli.snapshot_command:command",
     "review": "gradcheck.cli.review_command:command",
     "init": "gradcheck.cli.init_command:command",
-    "config": "gradcheck.cli.config_command:command",
+    "config": "gradcheck.cli.ops_commands:config",
 }
 #: Other names of commands.
 ALIASES = {"new": "init"}

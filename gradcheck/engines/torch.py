@@ -15,7 +15,7 @@ from torch.autograd import forward_ad
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
-from gradcheck.autograd.signature import KEYWORD_ALIASES
+from gradcheck.autograd.signature import KEYWORD_ALIASES, listed
 from gradcheck.engines.define_by_run import DefineByRun, Shares
 from gradcheck.engines.recording import RecordedCall, Recorder
 from gradcheck.engines.torch_errors import translate
@@ -264,7 +264,7 @@ class TorchHost:
         function, infix, variadic = _plan(op)
         given = args
         if variadic is not None and len(args) > variadic:
-            args = _bundled(args, variadic) if op.name not in _WRITTEN_OUT else _written_out(args)
+            args = _bundled(args, variadic) if op.name not in _WRITTEN_OUT else listed(args)
         if kwargs:
             kwargs = _keywords(op, kwargs)
         try:
@@ -328,10 +328,6 @@ def _bundled(args: tuple[Any, ...], position: int) -> tuple[Any, ...]:
 
 #: Ops whose tensors torch takes as separate arguments.
 _WRITTEN_OUT = frozenset({"broadcast_tensors", "block_diag", "cartesian_prod", "chain_matmul"})
-
-
-def _written_out(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
 
 
 def _keywords(op: Op, kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from benchmarks.exam.graphs import THEMES, all_graphs
 from benchmarks.exam.points import is_fixed, leading_to, points, speaks_of_a_root, words
 from benchmarks.exam.tools import Verdict, gradcheck, others
 from benchmarks.exam.truth import Judge
-from gradcheck.checks.isolation.forked_worker import ForkedWorker
+from gradcheck.checks.isolation.fork_call import ForkedWorker
 from gradcheck.checks.isolation.worker_processes import call_inherited
 
 GRAPHS = all_graphs()

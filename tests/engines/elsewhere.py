@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck.checks.isolation.forked_worker import ForkedWorker
+from gradcheck.checks.isolation.fork_call import ForkedWorker
 
 #: Calls `function(*args)` there, where the library is installed; what that raises is raised here.
 Elsewhere = Callable[..., Any]

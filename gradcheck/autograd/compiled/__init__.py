@@ -8,8 +8,8 @@ Ops on tensors go by functions that are compiled for the kinds of arguments that
 functions give their results (`plans`, `compiled_sweep`). Large values that can no longer be read are released
 (`buffer_release`).
 
-Imports run one way: buffer_release, straight_line_code → compiled_node → tracing → array_tracing → fast_forwards →
-generated_code → plans → binary_fast_path, compiled_sweep → calls.
+Imports run one way: buffer_release → compiled_node → tracing → array_tracing → fast_forwards → generated_code →
+plans → binary_fast_path, compiled_sweep → calls.
 
 To make one op faster, read its record in `ops/` and its entry in `fast_forwards`, if it has one:
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from gradcheck.autograd.compiled.compiled_node import DTYPES
-from gradcheck.autograd.compiled.straight_line_code import Line
 from gradcheck.autograd.compiled.tracing import (
+    Line,
     Trace,
     Traced,
     Untraceable,

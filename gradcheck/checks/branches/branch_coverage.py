@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.checks.branches.branch_search import BranchSearch
-from gradcheck.checks.branches.branch_sites import EQUALITY_OPS, BranchSite, Margin
+from gradcheck.checks.branches.branch_sites import EQUALITY_OPS, BranchSite, Margin, as_array
 from gradcheck.checks.branches.margin_recording import (
+    MarginLog,
+    WrappedNames,
     branching_owners,
     final_gradients,
     has_no_slope,
+    log_margins_at,
     margins_at,
     named_claims,
     sides_met,
     touches_kink,
+    unwrap,
 )
-from gradcheck.checks.branches.observability import observable_sides
 from gradcheck.checks.branches.search_targets import SearchBudget
 from gradcheck.checks.points.admissible import is_informative
 from gradcheck.checks.points.point import Point
 from gradcheck.errors import GradcheckError
-from gradcheck.language.case import Case
+from gradcheck.language.case import Case, Claim
+from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.problem import Problem
 
 #: The points from which each search starts.
@@ -211,3 +217,43 @@ def has_underflowing_squares(problem: Problem) -> bool:
     floats = [array for array in problem.inputs.values() if array.dtype.kind in "fc"]
     least = [math.sqrt(np.finfo(array.dtype).smallest_subnormal) for array in floats]
     return any(bool(((a != 0) & (np.abs(a) < root)).any()) for a, root in zip(floats, least, strict=True))
+
+
+def observable_sides(
+    problem: Problem, gradients: Mapping[str, Any], owners: Container[str], known: Any = None, observed: Any = None
+) -> dict[BranchSite, set[int]]:
+    """Return further sides of claims' own comparisons that matter, or raise.
+
+    A side of `x < -2.5` does not matter for elements that a mask multiplies by 0. (For conditions in programs this is
+    MC/DC: Chilenski and Miller, Software Engineering Journal 9(5), 1994.)"""
+    found: dict[BranchSite, set[int]] = {}
+    with no_grad(), quiet():
+        log, names, held = log_margins_at(problem, gradients, owners, known)
+        for name, claim in named_claims(problem.case):
+            stated = [(s, m) for s, m in log.margins.items() if s.owner == name and m.is_stated and name in owners]
+            value = partial(_value, name, claim, names, held)
+            unflipped = value(None) if stated else None
+            for site, margin in stated if unflipped is not None else ():
+                others = [side for side in site.sides if abs(side) < 2 and side not in (observed or {}).get(site, ())]
+                on = [side for side in others if site.is_on(margin.numbers, side)]
+                found[site] = {side for side in on if not _equal(unflipped, value((site.number, side)))}
+    return found
+
+
+def _equal(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+    return one is not None and other is not None and np.array_equal(one, other, equal_nan=True)
+
+
+def _value(
+    name: str, claim: Claim, names: Mapping[str, Any], gradients: Mapping[str, Any], flipped: tuple[int, int] | None
+) -> np.ndarray | None:
+    """Return a claim's value with one comparison flipped, None if it has none."""
+    log = MarginLog(flipped=flipped)
+    log.enter(name, claim, True)
+    try:
+        value = evaluate(claim.expr, WrappedNames(names, log), gradients=WrappedNames(gradients, log))
+    except (GradcheckError, TypeError, ValueError):
+        return None
+    plain = unwrap(value)
+    parts = plain if isinstance(plain, (tuple, list)) else (plain,)  # a step may have several results
+    return np.concatenate([as_array(part).astype(np.complex128).ravel() for part in parts])

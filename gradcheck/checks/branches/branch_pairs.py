@@ -12,9 +12,9 @@ import numpy as np
 
 from gradcheck.checks.branches.branch_search import BranchSearch
 from gradcheck.checks.branches.branch_sites import BranchSite, Margin
-from gradcheck.checks.branches.incoming_gradients import scaled_incoming
 from gradcheck.checks.branches.margin_recording import final_gradients, has_rounding_op, margins_at
 from gradcheck.checks.branches.search_targets import Goal, SearchBudget, are_goals_met
+from gradcheck.checks.branches.search_variables import scaled_incoming
 from gradcheck.checks.points.point import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.language.problem import Problem

@@ -20,15 +20,6 @@ from gradcheck.autograd.op import Op, lookup
 from gradcheck.autograd.operators import Operators
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.branches.branch_sites import BranchSite, Margin, as_array
-from gradcheck.checks.branches.compared import (
-    BRANCHING_OPS,
-    FLIPPABLE_OPS,
-    INTEGER_COMPARISONS,
-    ROUNDING_OPS,
-    compared_operands,
-    is_integer,
-    truncates_to_integers,
-)
 from gradcheck.checks.points.point import Point
 from gradcheck.engines.double_precision import double_precision_array, double_precision_problem
 from gradcheck.engines.recording import convert
@@ -41,6 +32,23 @@ from gradcheck.language.problem import Problem
 #: Numbers within this distance of a threshold, in units of its size or of 1, are near it.
 _NEAR = 0.3
 _REDUCING = frozenset(("all", "any", "amax", "amin", "max", "min", "prod", "count_nonzero"))
+#: Ops with boolean elements, which can be flipped.
+FLIPPABLE_OPS = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "isclose", "signbit", "logical_not", "to"))
+#: Ops that are flat nearly everywhere.
+ROUNDING_OPS = frozenset(("round", "floor", "ceil", "trunc", "floor_divide", "to", "int", "long", "short", "type"))
+#: Ops that compare integers, too.
+INTEGER_COMPARISONS = frozenset(("gt", "ge", "lt", "le", "maximum", "minimum", "fmax", "fmin", "eq", "ne"))
+_PAIRED = INTEGER_COMPARISONS | {"isclose"}
+_SIGN = frozenset(("sign", "sgn", "abs", "signbit"))
+#: Ops that test for 0.
+_TRUTH = frozenset(("logical_not", "logical_and", "logical_or", "logical_xor", "any", "all", "count_nonzero"))
+#: Margins that are positive where a function is defined; of claims only.
+_EDGES = {
+    "log": lambda x: x, "log2": lambda x: x, "log10": lambda x: x, "sqrt": lambda x: x, "rsqrt": lambda x: x,
+    "log1p": lambda x: x + 1, "asin": lambda x: 1 - x * x, "acos": lambda x: 1 - x * x, "atanh": lambda x: 1 - x * x,
+    "acosh": lambda x: x - 1,
+}  # fmt: skip
+BRANCHING_OPS = _PAIRED | _SIGN | _TRUTH | {"to", "copysign"} | _EDGES.keys()
 
 
 @dataclass(slots=True)
@@ -297,3 +305,30 @@ def _sides_of_margin(site: BranchSite, margin: Margin, is_near: bool) -> set[int
     numbers = margin.numbers
     near = numbers if not is_near else numbers[np.abs(numbers) <= _NEAR * np.maximum(1, margin.scale)]
     return {side for side in {*site.sides, 0} if site.is_on(numbers if abs(side) == 2 else near, side)}
+
+
+def compared_operands(name: str, args: tuple[Any, ...], result: Any, is_claim: bool) -> Iterator[tuple[Any, Any]]:
+    """Yield the pairs of operands, one of them floating, that an op compares."""
+    if name in _PAIRED:
+        if is_real(args[0]) or is_real(args[1]):
+            yield args[0], args[1]
+    elif name in _SIGN:
+        yield from ((arg, 0.0) for arg in args[:1] if is_real(arg))
+    elif name == "copysign":
+        yield from ((arg, 0.0) for arg in args[1:2] if is_real(arg))
+    elif name in _TRUTH or (name == "to" and result.dtype.kind == "b"):
+        yield from ((arg, 0.0) for arg in args[:2] if is_real(arg))
+    elif is_claim and name in _EDGES and is_real(args[0]):
+        yield _EDGES[name](args[0]), 0.0
+
+
+def truncates_to_integers(name: str, args: tuple[Any, ...], result: Any) -> bool:
+    return name == "to" and is_real(args[0]) and result.dtype.kind in "iu"
+
+
+def is_real(value: Any) -> bool:
+    return getattr(getattr(value, "dtype", None), "kind", "") == "f"
+
+
+def is_integer(value: Any) -> bool:
+    return isinstance(value, int) or getattr(getattr(value, "dtype", None), "kind", "") in ("i", "u")

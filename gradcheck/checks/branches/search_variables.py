@@ -8,7 +8,7 @@ computed again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -42,6 +42,8 @@ _MOST, _AS_A_CALL = 100_000, 1000
 GRID = 2.0**16
 #: Stands for a leaf that a later forward draws.
 _NUMBERS = Value()
+#: Factors of cotangents.
+_FACTORS = (30.0, 1e3, 1e-3)
 
 
 class SearchVariable(NamedTuple):
@@ -238,3 +240,22 @@ def _match_precision(array: np.ndarray, leaf: np.ndarray) -> np.ndarray:
 
 def _as_tensor(value: Any) -> Tensor:
     return value if isinstance(value, Tensor) else Tensor.wrap(np.asarray(value))
+
+
+def scaled_incoming(problem: Problem, factors: Sequence[float] = _FACTORS) -> Iterator[Problem]:
+    """Yield the problem with all drawn cotangents multiplied, if any.
+
+    A claim may compare gradients, which a search holds fixed; they grow with cotangents."""
+    case = problem.case
+    drawn = {root for step in case.steps for root, value in step.roots.items() if _is_drawn(case, value)}
+    for factor in factors if drawn else ():
+        seeds = tuple({r: _times(factor, s) if r in drawn else s for r, s in each.items()} for each in problem.seeds)
+        yield replace(problem, seeds=seeds)
+
+
+def _is_drawn(case: Case, incoming: Value | None) -> bool:
+    return is_incoming_free(case, incoming) and not is_fixed_incoming(case, incoming)
+
+
+def _times(factor: float, array: np.ndarray | None) -> np.ndarray | None:
+    return None if array is None else np.asarray(array * array.dtype.type(factor))

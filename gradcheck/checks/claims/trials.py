@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from gradcheck.checks.claims.element_conditions import size_condition
 from gradcheck.checks.claims.evaluations import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
-from gradcheck.checks.claims.size_conditions import size_condition
 from gradcheck.checks.claims.stated_claims import StepClaims, check_identity
 from gradcheck.checks.claims.undefined_formulas import is_undefined, is_unstable
 from gradcheck.checks.claims.wrong_formulas import WrongFormula, is_all_nan_or_empty, try_to_refute

@@ -1,6 +1,6 @@
 """Check claims about Jacobians and Hessians.
 
-    stated_derivatives    the claims of a case, each with its kind and its term, such as `jacobian(y, x)`
+    claimed_derivative    the claims of a case, each with its kind and its term, such as `jacobian(y, x)`
     derived_case          a case that states them as formulas of gradients
     derivative_check      compares each at the case's numbers, and runs the derived case for all else
     derivative_mistakes   mistakes that a wrong one shows: Gauss-Newton's approximation, a factor, a term

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.checks.derivatives.stated_derivatives import StatedDerivative
+from gradcheck.checks.derivatives.claimed_derivative import StatedDerivative
 from gradcheck.checks.documented_functions import documented_case
 from gradcheck.checks.scope import Scope
 from gradcheck.engines.core import Core

@@ -12,14 +12,13 @@ from gradcheck.checks.claims.operations import check_operations
 from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures import fault_localization
-from gradcheck.checks.failures.accumulation_faults import explain_accumulation
+from gradcheck.checks.failures.accumulation_faults import cut_diagnoses, explain_accumulation, without_pass_error
 from gradcheck.checks.failures.bare_graph_recheck import reproduced_failures
 from gradcheck.checks.failures.blame_assignment import assign_blame
 from gradcheck.checks.failures.composed_ops import op_parts, separate_composed_ops
 from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas
 from gradcheck.checks.failures.correction.step_edits import blame_slips_in_steps
 from gradcheck.checks.failures.correction.suggestion import refute, suggest
-from gradcheck.checks.failures.cut_results import cut_diagnoses, without_pass_error
 from gradcheck.checks.failures.engine_faults import is_unreliable, is_wrong_everywhere
 from gradcheck.checks.failures.explanation_points import ExplanationPoints
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS, evidence_of_formula, evidence_of_rule
@@ -28,7 +27,6 @@ from gradcheck.checks.failures.reference_errors import fail_repeated_errors
 from gradcheck.checks.failures.rule_formula import diagnose_rule_formula
 from gradcheck.checks.failures.shape_dependent_rules import diagnose_matrix_only_rule, diagnose_raising_rule
 from gradcheck.checks.failures.size_factor import check_at_other_sizes
-from gradcheck.checks.failures.source_location import source_part
 from gradcheck.checks.failures.stated_numbers import (
     diagnose_rounded_numbers,
     diagnose_stated_gradients,
@@ -41,7 +39,7 @@ from gradcheck.checks.failures.wrong_steps import (
     with_missing_factor,
     wrong_formulas,
 )
-from gradcheck.checks.failures.wrong_values import has_forward_error, has_wrong_values
+from gradcheck.checks.failures.wrong_values import has_forward_error, has_wrong_values, source_part
 from gradcheck.checks.isolation.failure_capture import try_part
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Cause, Comparison, WrongOperation
@@ -84,7 +82,7 @@ def explain(context: Context) -> None:
 
 
 def _explain_uncomputable(context: Context) -> None:
-    from gradcheck.checks.failures.uncomputable_claims import explain_uncomputable_claims
+    from gradcheck.checks.failures.uncomputable_graph import explain_uncomputable_claims
 
     explain_uncomputable_claims(context)
 

@@ -29,8 +29,10 @@ def applies(context: Context) -> bool:
 
 def check(context: Context) -> Iterable[Comparison]:
     """Classify failures at kinks; fail what repeats an error of the reference."""
-    from gradcheck.checks.branches.smoothness import is_smooth  # not imported for cases that pass without kinks
-    from gradcheck.checks.failures.kink_conventions import KinkClassifier
+    from gradcheck.checks.failures.kink_conventions import (
+        KinkClassifier,
+        is_smooth,  # not imported for cases that pass without kinks
+    )
     from gradcheck.checks.failures.reference_errors import check_reference_at_kinks
     from gradcheck.engines.double_precision import double_precision_problem
 

@@ -13,15 +13,17 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import is_differentiable
 from gradcheck.autograd.op import lookup
+from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.correction.graph_repair import GraphRepair, find_graph_repair
 from gradcheck.checks.failures.correction.shape_edits import shortened_text
-from gradcheck.checks.result import Failure
+from gradcheck.checks.result import Comparison, Failure
+from gradcheck.checks.scope import Scope
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
-from gradcheck.errors import GradcheckError, Hint, Place, TensorError, exception_text
+from gradcheck.errors import GradcheckError, Hint, InvalidCase, Place, TensorError, exception_text
 from gradcheck.facts import Fact, fact
-from gradcheck.language.case import Case, Claim, Step
+from gradcheck.language.case import Case, Claim, Step, TextSpan
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NUMPY, Host
@@ -294,3 +296,36 @@ def _why_pass_cannot_start(context: Context, step: Step, number: int, kind: str)
         advice=raised.hint,
         roots=tuple(root for root, seed in step.roots.items() if seed is not None),
     )
+
+
+def explain_uncomputable_claims(context: Context) -> None:
+    """Add to each uncomputable claim its failing part."""
+    for place, c in enumerate(context.found):
+        if c.status == "failed" and c.formula and c.mismatch is not None and c.mismatch.kind == "claim_raised":
+            context.found[place] = _with_failing_part(context, c)
+
+
+def _with_failing_part(context: Context, c: Comparison) -> Comparison:
+    try:
+        root, known = parse_with_spans(c.formula)
+    except InvalidCase:  # pragma: no cover (a claim has been read from its text)
+        return c
+    point = context.points.at(c.trial)
+    scope = StepClaims(point, c.step, context.options.tolerance).scope
+    found = _find_failing_part(context.case, "", root, scope)
+    if found is None or c.mismatch is None:
+        return c
+    message = fact("claim_raised", error=c.mismatch["error"], text=c.mismatch["text"], told=uncomputable_fact(found))
+    span = known.get(id(found.part))
+    if span is None or found.entry:
+        return replace(c, mismatch=message)
+    return replace(c, mismatch=message, part=TextSpan(c.formula, *span))
+
+
+def _find_failing_part(case: Case, step: str, expr: Expr, scope: Scope) -> UncomputablePart | None:
+    """Return the part that fails, inside the derivation step that holds it."""
+    found = evaluate_by_parts(step, expr, scope, NUMPY, scope.gradients)
+    while isinstance(found, UncomputablePart) and isinstance(found.part, Name) and found.part.name in case.let:
+        step = found.part.name
+        found = evaluate_by_parts(step, case.let[step].expr, scope, NUMPY, scope.gradients)
+    return found if isinstance(found, UncomputablePart) else None

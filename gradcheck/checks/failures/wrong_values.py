@@ -12,15 +12,17 @@ from gradcheck.checks.failures.composed_ops import op_parts
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS, PointFailures, diagnose
-from gradcheck.checks.failures.source_location import source_part
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Cause, Diagnosis
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.define_by_run import DefineByRun, OpRun
 from gradcheck.engines.tensor_class.foreign_engine import ForeignEngine
 from gradcheck.facts import Fact, fact
+from gradcheck.language.case import TextSpan
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.expr.nodes import Call, Name
+from gradcheck.language.expr.parser import parse_with_spans
+from gradcheck.language.expr.traverse import postorder
 
 
 def has_wrong_values(failures: PointFailures, engine: Engine) -> bool:
@@ -175,3 +177,29 @@ def _with_exchanged_operands(point: Point, tensor: str, want: np.ndarray) -> np.
     except (TypeError, ValueError, *COMPUTATION_ERRORS):  # one of them is no tensor
         return None
     return None if found.shape == want.shape and nearly_equal(found, -want) else found
+
+
+def source_part(failures: PointFailures, application: Application, number: int, inside: str = "") -> TextSpan | None:
+    """Return where an op stands in its entry, None outside of entries.
+
+    `number` is the op's among the point's; `inside` names the op that it is a part of. An op that stands in several
+    places and cannot be told apart gives the whole entry.
+    """
+    claim = failures.context.case.graph.get(application.owner)
+    if claim is None:
+        return None
+    name = inside or application.op.name
+    root, known = parse_with_spans(claim.text)
+    places = [
+        known[id(node)] for node in postorder(root) if isinstance(node, Call) and node.op == name and id(node) in known
+    ]
+    alike = [
+        number
+        for number, other in enumerate(failures.point.applications)
+        if other.owner == application.owner and other.op.name == name
+    ]
+    if len(places) == len(alike) and number in alike:
+        start, end = places[alike.index(number)]
+    else:
+        start, end = places[0] if len(places) == 1 else (0, len(claim.text))
+    return TextSpan(claim.text, start, end)

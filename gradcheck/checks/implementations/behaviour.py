@@ -16,9 +16,8 @@ from gradcheck.checks.claims.outcomes import engine_subject
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations import jvp_vmap_checks, operand_precision
 from gradcheck.checks.implementations.call_variants import EDGE_SHAPE_VARIANTS, SUBSETS, CallVariant, call_variants
-from gradcheck.checks.implementations.nondeterminism import largest_difference, nondeterminism_of
+from gradcheck.checks.implementations.code_noise import largest_difference, nondeterminism_of, tensors_of
 from gradcheck.checks.implementations.undefined_derivatives import is_undefined
-from gradcheck.checks.implementations.unwritten_memory import unwritten_at
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
@@ -101,7 +100,7 @@ def _subject(context: Context, engine: CodeEngine) -> Subject:
 
 def _check_modified_arguments(engine: CodeEngine, subject: Subject) -> Iterator[Comparison]:
     """Yield a failure for each argument that the code changed in place."""
-    from gradcheck.engines.implementation.foreign_arguments import argument_name
+    from gradcheck.engines.implementation.binding import argument_name
 
     for what in sorted(engine.observations.changed_arguments):
         if what == "incoming":
@@ -240,3 +239,28 @@ def _evaluate_passes_apart(engine: CodeEngine, problem: Problem) -> Evaluation:
         return found[0]
     one, other = (evaluation.states[0] for evaluation in found)
     return replace(found[0], states=(one, replace(one, gradients=dict.fromkeys(one.gradients)), other))
+
+
+def unwritten_tensors(engine: CodeEngine, point: Point) -> tuple[str, ...]:
+    """Return the tensors with elements that the code does not write.
+
+    They hold what was in memory before, which may be the right numbers of an earlier call."""
+    if not engine.code.is_torch:
+        return ()
+    before, after = tensors_of(point.evaluation(engine)), tensors_of(engine.evaluate_with_nan_memory(point.problem))
+    found = {key: (array, before[key]) for key, array in after.items() if key in before}
+    nan = {name: _is_nan_instead(*pair) for (_, _, name), pair in found.items()}
+    return tuple(name for name, is_nan in nan.items() if is_nan)
+
+
+def _is_nan_instead(now: np.ndarray, before: np.ndarray) -> bool:
+    return now.shape == before.shape and bool(np.any(np.isnan(now) & ~np.isnan(before)))
+
+
+def unwritten_at(engine: CodeEngine, points: Iterable[Point]) -> tuple[Point, Fact] | None:
+    """Return the first point with unwritten elements, and the fact; or None."""
+    for point in points:
+        names = unwritten_tensors(engine, point)
+        if names:
+            return point, fact("not_written", engine=engine.name, names=names)
+    return None

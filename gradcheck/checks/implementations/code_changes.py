@@ -1,12 +1,15 @@
-"""Explain a wrong gradient by what code does to its arguments.
+"""Explain a wrong gradient by what code does to arguments, or its shape.
 
 Code that changes an argument in place computes the right gradient of other numbers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from gradcheck.checks.failures.correction.computed_formula import EvidenceAtPoints
 from gradcheck.checks.failures.diagnosis.catalogue import matches
@@ -45,7 +48,7 @@ def changed_in_place(engine: CodeEngine, c: Comparison, seen: EvidenceAtPoints) 
 
 def _with_changes(engine: CodeEngine, point: Point) -> tuple[Problem, Fact | None]:
     """Return the problem of the changed arguments, and what was changed."""
-    from gradcheck.engines.implementation.foreign_arguments import argument_name
+    from gradcheck.engines.implementation.binding import argument_name
 
     problem, seen = point.problem, engine.observations.changed_arguments
     seen.clear()
@@ -64,3 +67,39 @@ def _with_changes(engine: CodeEngine, point: Point) -> tuple[Problem, Fact | Non
     if what is None and "incoming" in seen:
         what = fact("incoming_changed", engine=engine.name)
     return replace(problem, inputs=inputs, seeds=seeds), what
+
+
+def summed_again(engine: CodeEngine, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
+    """Return whether each slice of a larger returned gradient is right.
+
+    torch sums it to its argument's shape, and one that is summed already is counted several times then."""
+    found: list[Fact] = []
+    for point, evidence in seen if engine.observations.summed_gradients else ():
+        right = [what for what, part in _slices(engine, point.problem) if evidence.agree(part, evidence.want)]
+        if not right:
+            return ()
+        found += right[:1]
+    if not found:
+        return ()
+    points = fact("computed_at_points", points=len(seen))
+    got, want, axes = (found[0][name] for name in ("got", "want", "axes"))
+    return (Diagnosis("summed", fact("returned_is_right", got=got, want=want, axes=axes), "confirmed", points),)
+
+
+def summed_note(engine: CodeEngine, name: str) -> tuple[Fact, ...]:
+    """Return a note on a larger gradient that was returned for an input."""
+    known = engine.observations.summed_gradients.get(name)
+    return () if known is None else (known[0],)
+
+
+def _slices(engine: CodeEngine, problem: Problem) -> Iterator[tuple[Fact, np.ndarray]]:
+    """Yield the first slices of larger gradients along the summed axes."""
+    kept = engine.observations.summed_gradients
+    first = dict(kept)
+    kept.clear()
+    engine.evaluate(problem)
+    for what, array in list(kept.values()):
+        index = tuple(0 if axis in what["axes"] else slice(None) for axis in range(array.ndim))
+        yield what, array[index].reshape(what["want"])
+    kept.clear()
+    kept.update(first)

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import largest_finite, wide
-from gradcheck.checks.closeness.tolerance import base
+from gradcheck.checks.closeness.tolerance import base, epsilon
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.correction.computed_formula import ComputedFormulas, EvidenceAtPoints
 from gradcheck.checks.failures.diagnosis.catalogue import matches
@@ -19,19 +19,17 @@ from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.gather_evidence import with_graph
 from gradcheck.checks.failures.point_failures import diagnose
 from gradcheck.checks.failures.size_factor import express_in_sizes, ratio_of
-from gradcheck.checks.implementations.code_changes import changed_in_place, is_change
-from gradcheck.checks.implementations.complex_convention import conjugated_rule
+from gradcheck.checks.implementations.behaviour import unwritten_at
+from gradcheck.checks.implementations.code_changes import changed_in_place, is_change, summed_again, summed_note
+from gradcheck.checks.implementations.code_gradient import CodeGradient
+from gradcheck.checks.implementations.code_noise import CodeNoise
 from gradcheck.checks.implementations.differences_engine import DifferencesEngine
-from gradcheck.checks.implementations.divisor_mistakes import divisor_mistakes
+from gradcheck.checks.implementations.finite_difference_check import compare_with_differences
 from gradcheck.checks.implementations.gradient_relations import find_relations, whole_to_each_of_equals
-from gradcheck.checks.implementations.linear_mistakes import linear_mistakes
-from gradcheck.checks.implementations.look_alikes import look_alikes
+from gradcheck.checks.implementations.linear_mistakes import divisor_mistakes, linear_mistakes
 from gradcheck.checks.implementations.loop_mistakes import loop_mistakes, result_mistakes
-from gradcheck.checks.implementations.op_mistakes import find_op_mistakes
-from gradcheck.checks.implementations.returned_shapes import summed_again, summed_note
+from gradcheck.checks.implementations.op_mistakes import find_op_mistakes, look_alikes
 from gradcheck.checks.implementations.second_order import exceeds_rounding
-from gradcheck.checks.implementations.smooth_errors import is_smooth
-from gradcheck.checks.implementations.unwritten_memory import unwritten_at
 from gradcheck.checks.isolation.failure_capture import try_part
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Diagnosis
@@ -56,6 +54,10 @@ _SIZES = 2
 #: Mistakes that look like others where an op is linear.
 _AS_IN_A_PART = ("incoming_passed_on", "forward_value")
 _EXPLAINED = (ClaimKind.GRADIENT, ClaimKind.VALUE)
+#: The libraries that do not conjugate derivatives of complex numbers, by the kind of code.
+_LIBRARIES = {"jax": "JAX", "hips": "autograd"}
+#: Inputs move by so many units, but not by a larger part; a smooth error changes by less than this part of itself.
+_UNITS, _FARTHEST, _MOST_CHANGE = 16.0, 1 / 16, 0.5
 
 
 def diagnose_code(context: Context, engine: CodeEngine) -> None:
@@ -254,3 +256,48 @@ def _evidence_at(point: Point, engine: CodeEngine, c: Comparison) -> Evidence | 
         return replace(evidence, rounding_rtol=_BARS * reference.error, reseeded=reseeded)
     is_placeholder = isinstance(reference, type(engine))  # the graph only stands for the code's forward
     return evidence if is_placeholder else with_graph(evidence, c.tensor, point)
+
+
+def conjugated_rule(engine: CodeEngine, point: Point, c: Comparison) -> Iterator[Diagnosis]:
+    """Yield the diagnosis that a rule conjugates the derivative.
+
+    For `f(z)` these libraries pull `g` back to `g * f'(z)`, and torch to `g * conj(f'(z))`: the results are those that
+    torch would expect, which finite differences confirm."""
+    library = _LIBRARIES.get(engine.code.kind, "")
+    problem = point.problem
+    states = point.evaluation(engine).states
+    got = states[c.step].gradients.get(c.tensor) if len(states) > c.step else None
+    if not library or c.what is not ClaimKind.GRADIENT or got is None or len(problem.seeds) > 1:
+        return
+    arrays = (got, *(seed for seed in problem.seeds[0].values() if seed is not None))
+    if all(array.dtype.kind != "c" for array in arrays) or c.tensor not in problem.inputs:
+        return
+    seeds = {name: None if seed is None else np.asarray(np.conj(seed)) for name, seed in problem.seeds[0].items()}
+    conjugated = Point(replace(problem, seeds=(seeds,)), point.engines, point.trial)
+    claim = CodeGradient(conjugated, engine, c.tensor, np.asarray(np.conj(got)), CodeNoise(engine))
+    if all(one.status == "passed" for one in compare_with_differences([(claim, None)])):
+        yield Diagnosis("conjugate", fact("conjugated_for_torch", library=library), "confirmed")
+
+
+def is_smooth(engine: CodeEngine, c: Comparison, seen: EvidenceAtPoints, dtype: str) -> bool:
+    """Return whether the error stays nearly the same where inputs move.
+
+    Rounding differs where inputs move by some units of the dtype; a wrong formula's error hardly changes."""
+    if not seen:
+        return False
+    point, evidence = seen[0]
+    if evidence.got is None or evidence.got.shape != evidence.want.shape:
+        return False
+    factor = 1 + min(_UNITS * epsilon(dtypes.BY_NAME[dtype]), _FARTHEST)
+    inputs = {
+        n: np.asarray(a * a.dtype.type(factor)) if a.dtype.kind in "fc" else a for n, a in point.problem.inputs.items()
+    }
+    moved = Point(replace(point.problem, inputs=inputs), point.engines)
+    got, want = moved.evaluation(engine), moved.want
+    if c.step >= min(len(got.states), len(want.states)):
+        return False
+    one, other = (found.states[c.step].gradients.get(c.tensor) for found in (got, want))
+    if one is None or other is None or one.shape != evidence.want.shape:
+        return False
+    before, after = wide(evidence.got) - wide(evidence.want), wide(one) - wide(other)
+    return bool(np.linalg.norm(after - before) < _MOST_CHANGE * np.linalg.norm(before))

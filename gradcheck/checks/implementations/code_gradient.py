@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradcheck.autograd.dtypes import wide
+from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.checks.closeness.tolerance import Tolerance, engine_tolerance, epsilon
 from gradcheck.checks.implementations.code_noise import CodeNoise
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Subject
 from gradcheck.errors import GradcheckError
 from gradcheck.language.claim_kind import ClaimKind
+from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 from gradcheck.oracles.numeric.finite_differences import Slope, slope
 
@@ -27,6 +28,8 @@ ELEMENTS, _DIRECTIONS = 12, 2
 _ALL_ELEMENTS = 256
 #: Factors on the first step where the code raises at larger ones.
 _STARTS = (1.0, 2.0**-8, 2.0**-16)
+#: How many points beside a kink are looked at, and how near by, relative to the largest number.
+_POINTS, _NEAR = 12, 2.0**-14
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,3 +165,28 @@ def _units(claim: CodeGradient) -> tuple[complex, ...]:
 
 def generator_of(claim: CodeGradient, *words: str) -> np.random.Generator:
     return stream(claim.point.problem.seed, "directions", claim.name, *words)
+
+
+def with_sides_nearby(claim: CodeGradient, direction: np.ndarray, kink: Slope) -> Slope:
+    """Return the kink with sides that include the derivatives beside it.
+
+    Sorting, ranking and maxima choose among equal elements. The gradient of any choice is right: a derivative beside
+    the kink, though perhaps in no direction along one element."""
+    generator, scale = generator_of(claim, "beside"), max(map(abs, kink.sides))
+    sides = list(kink.sides)
+    for _ in range(_POINTS):
+        beside = Point(_moved(claim.point.problem, generator), claim.point.engines, claim.point.trial)
+        found = replace(claim, point=beside).slope(direction, _NEAR**2, scale)
+        sides += [] if found is None else found.sides
+    finite = [side for side in sides if np.isfinite(side)]
+    return replace(kink, left=min(finite, default=kink.left), right=max(finite, default=kink.right))
+
+
+def _moved(problem: Problem, generator: np.random.Generator) -> Problem:
+    """Return the problem with all real inputs moved, each on its own."""
+    moved = {
+        name: (array + _NEAR * largest_finite(array) * generator.standard_normal(array.shape)).astype(array.dtype)
+        for name, array in problem.inputs.items()
+        if array.dtype.kind == "f"
+    }
+    return replace(problem, inputs={**problem.inputs, **moved})

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.rounding import recheck_with_allowance
 from gradcheck.checks.closeness.tolerance import epsilon
-from gradcheck.checks.implementations.nondeterminism import nondeterminism_of
+from gradcheck.checks.implementations.second_order import exceeds_rounding
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Evaluation
@@ -39,6 +40,8 @@ _FEW_DIGITS = 1024.0
 
 #: A value or a gradient, its step and its tensor.
 TensorKey = tuple[ClaimKind, int, str]
+#: How often the evaluation is repeated.
+_TIMES = 8
 
 
 class CodeNoise:
@@ -179,3 +182,45 @@ def _moved(problem: Problem, generator: np.random.Generator) -> Problem:
 def _like(numbers: np.ndarray, array: np.ndarray) -> np.ndarray:
     """Return real or complex numbers in the dtype of an array."""
     return np.asarray(numbers if array.dtype.kind == "c" else numbers.real).astype(array.dtype)
+
+
+def nondeterminism_of(engine: CodeEngine, point: Point) -> float:
+    """Return the relative difference of evaluations; 0 within rounding.
+
+    Code that draws random numbers, or keeps state from call to call, differs by more."""
+    first = point.evaluation(engine)
+    for _ in range(_TIMES):
+        size = largest_difference(first, engine.evaluate(point.problem), as_a_whole=True)
+        if exceeds_rounding(size, 1.0, point.problem.dtype):
+            return size
+    return 0.0
+
+
+def largest_difference(one: Evaluation, other: Evaluation, as_a_whole: bool = False) -> float:
+    """Return the largest relative difference of two evaluations.
+
+    Relative to each element, or `as_a_whole` to the largest of its tensor; infinite if shapes differ."""
+    if len(one.states) != len(other.states):
+        return float("inf")
+    largest = 0.0
+    for mine, theirs in zip(one.states, other.states, strict=True):
+        for left, right in ((mine.values, theirs.values), (mine.gradients, theirs.gradients)):
+            for name, a in left.items():
+                b = right.get(name)
+                if a is None or b is None:
+                    largest = max(largest, 0.0 if a is b else float("inf"))
+                elif a.shape != b.shape:
+                    return float("inf")
+                elif dtypes.is_differentiable(a.dtype) and a.tobytes() != b.tobytes():
+                    x, y = dtypes.wide(a), dtypes.wide(b)
+                    largest = max(largest, _largest_part(x, y, as_a_whole))
+    return largest
+
+
+def _largest_part(one: np.ndarray, other: np.ndarray, as_a_whole: bool) -> float:
+    with np.errstate(all="ignore"):
+        size = np.maximum(np.abs(one), np.abs(other))
+        if as_a_whole:
+            size = np.max(size, where=np.isfinite(size), initial=0.0)
+        part = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, np.abs(one - other) / size)
+    return float(np.nanmax(part, initial=0.0))

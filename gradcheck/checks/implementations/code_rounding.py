@@ -18,8 +18,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.rounding import recheck_with_allowance
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.context import Context
-from gradcheck.checks.implementations.code_noise import CodeNoise, TensorKey, tensors_of
-from gradcheck.checks.implementations.nondeterminism import nondeterminism_of
+from gradcheck.checks.implementations.code_noise import CodeNoise, TensorKey, nondeterminism_of, tensors_of
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Engine, Evaluation

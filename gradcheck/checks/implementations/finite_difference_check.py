@@ -25,8 +25,8 @@ from gradcheck.checks.implementations.code_gradient import (
     numeric_gradient,
     slope_along,
     unit_directions,
+    with_sides_nearby,
 )
-from gradcheck.checks.implementations.kink_sides import with_sides_nearby
 from gradcheck.checks.implementations.undefined_derivatives import is_undefined
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import fact

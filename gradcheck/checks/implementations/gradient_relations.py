@@ -6,7 +6,7 @@ tensor of the entry. A relation counts only if it holds at every point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet, using_default_dtype
+from gradcheck.checks.failures.correction.computed_formula import EvidenceAtPoints
 from gradcheck.checks.failures.diagnosis.catalogue import matches
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.implementations.tape_factors import factors_on_tape
@@ -38,9 +39,6 @@ class Relation:
     kind: str
     key: Hashable
     what: Fact
-
-
-EvidenceAtPoints = Sequence[tuple[Point, Evidence]]
 
 
 def relation_at_all_points(

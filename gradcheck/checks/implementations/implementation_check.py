@@ -26,7 +26,7 @@ from gradcheck.checks.implementations.implementation_case import implementation_
 from gradcheck.checks.implementations.second_order import check_second_order
 from gradcheck.checks.implementations.undefined_derivatives import excuse_undefined
 from gradcheck.checks.options import Engines
-from gradcheck.checks.points.refusals import narrower_domain
+from gradcheck.checks.points.admissible import narrower_domain
 from gradcheck.checks.result import Comparison, Failure
 from gradcheck.engines.core import Core
 from gradcheck.engines.implementation.binding import ancestors_of
@@ -114,8 +114,7 @@ def engine_and_case(context: Context, case: Case, one: Implementation) -> tuple[
     from gradcheck.engines.implementation.code_engine import CodeEngine as ImplementationEngine
     from gradcheck.engines.implementation.code_kinds import code_of
     from gradcheck.engines.implementation.code_loading import load_code
-    from gradcheck.engines.implementation.global_state import restore_global_state
-    from gradcheck.engines.implementation.stdout_capture import capture_stdout
+    from gradcheck.engines.implementation.global_state import capture_stdout, restore_global_state
     from gradcheck.engines.tensor_class.user_code_guard import Output
 
     values = context.points.own.want.states[0].values

@@ -1,4 +1,4 @@
-"""One call in a fork of this process, for its result alone."""
+"""One call in a fork of this process, and an executor of one fork."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import os
 import pickle
 import signal
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
+from multiprocessing import get_context
 from typing import Any, NoReturn
 
 from gradcheck.checks.isolation.time_limit import pause_time_limit
-from gradcheck.checks.isolation.worker_processes import ProcessEnded
+from gradcheck.checks.isolation.worker_processes import LocalExecutor, ProcessEnded, WorkerProcess, pickle_call
 from gradcheck.forks import CRASH, report_from_here
+from gradcheck.interrupts import Interrupt
 
 
 def call_in_fork(function: Callable[[], Any]) -> Any:
@@ -66,3 +69,37 @@ def _end(child: int) -> None:
         os.kill(child, signal.SIGKILL)
     with suppress(OSError):
         os.waitpid(child, 0)
+
+
+class ForkedWorker(LocalExecutor):
+    """A fork of this process, which inherits these objects.
+
+    A call blocks, for the fork must be one of the thread that submits: code that was imported there may keep settings
+    for that thread alone."""
+
+    def __init__(self, inherited: Sequence[Any]) -> None:
+        self._inherited = inherited
+        self._process: WorkerProcess | None = None
+
+    def submit_within(
+        self, limit: float | None, function: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Future[Any]:
+        future: Future[Any] = Future()
+        call = pickle_call(function, *args, **kwargs)
+        try:
+            self._process = self._process or WorkerProcess(get_context("fork"), self._inherited)
+            right, found = self._process.answer(call, limit)
+        except BaseException as error:
+            self.shutdown()
+            if isinstance(error, (KeyboardInterrupt, Interrupt)):
+                raise
+            future.set_exception(error)
+        else:
+            (future.set_result if right else future.set_exception)(found)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Kill the process; no call is running."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.end()

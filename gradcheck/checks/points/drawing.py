@@ -13,10 +13,10 @@ from typing import TypeVar
 import numpy as np
 
 from gradcheck.checks.options import Engines
+from gradcheck.checks.points.admissible import Refusal, refusal_at
 from gradcheck.checks.points.free_sizes import pinned_sizes, structural_sizes, stuck_sizes
 from gradcheck.checks.points.perturbation import scaled_problem, varied_problem
 from gradcheck.checks.points.point import CasePoint, Point
-from gradcheck.checks.points.refusals import Refusal, refusal_at
 from gradcheck.checks.result import Trial, TrialKind
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact

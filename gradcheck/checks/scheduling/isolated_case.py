@@ -6,15 +6,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gradcheck.checks.isolation.captured_warnings import WarningRecorder, capture_warnings
-from gradcheck.checks.isolation.failure_capture import failure_of, try_part
+from gradcheck.checks.isolation.failure_capture import WarningRecorder, capture_warnings, failure_of, try_part
+from gradcheck.checks.isolation.fork_call import call_in_fork
+from gradcheck.checks.isolation.pickling import Packer
 from gradcheck.checks.isolation.time_limit import case_time_limit, deadline
+from gradcheck.checks.isolation.worker_processes import ProcessEnded, can_fork
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.pipeline import case_result
+from gradcheck.checks.pipeline import case_result, check_case
 from gradcheck.checks.result import CaseResult, CaseStatus, Failure
-from gradcheck.checks.scheduling.fresh_engines import check_with_fresh_engines
-from gradcheck.engines.base import conventions, take_output
+from gradcheck.engines.base import Engine, conventions, take_output
 from gradcheck.engines.library_imports import same_working_directory
+from gradcheck.engines.resolve import imported_anew
+from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import Fact, fact
 from gradcheck.forks import end_fork
@@ -109,3 +112,39 @@ def unreadable_result(errors: Sequence[InvalidCase]) -> CaseResult:
     failures = tuple(_invalid_failure(error) for error in errors)
     status: CaseStatus = "crashed" if any(isinstance(error, Crash) for error in errors) else "invalid"
     return CaseResult(id=place.file, file=place.file, name="", status=status, place=place, errors=failures)
+
+
+def check_with_fresh_engines(case: Case, options: Options, engines: Engines) -> CaseResult:
+    """Return the verdict; of a failed case, that of a fork, if it has one.
+
+    The fork is asked if a pass of a Tensor class that is imported by name had raised before the case. Such a pass may
+    leave something behind: a graph that is one for the whole process, cleared only at a good end. Later cases then
+    fail, each of which is right in a process of its own, as its author would run it."""
+    classes = (e for e in engines.tested if isinstance(e, TensorClassEngine))
+    marked = [e for e in classes if e.spec and e.api.failed_passes]
+    found = check_case(case, options, engines)
+    if found.status != "failed" or not marked or not can_fork():
+        return found
+
+    def again() -> bytes:
+        tested = tuple(map(_anew, engines.tested))
+        found = check_case(case, options, replace(engines, tested=tested))
+        return Packer([case, engines.reference, *tested]).pack(found)
+
+    try:
+        answer = call_in_fork(again)
+    except ProcessEnded:
+        return found
+    fresh: CaseResult = Packer([case, engines.reference, *engines.tested]).unpack(answer)
+    for engine in marked if fresh.status == "passed" else ():
+        engine.leaves_something = True
+    return fresh if fresh.status in ("passed", "failed") else found
+
+
+def _anew(engine: Engine) -> Engine:
+    """Return a Tensor class's engine in which no pass has run."""
+    if not isinstance(engine, TensorClassEngine):
+        return engine
+    fresh = imported_anew(engine)
+    fresh.use_like(engine)
+    return fresh

@@ -18,7 +18,7 @@ from typing import Any
 from gradcheck.checks.baseline import Baseline
 from gradcheck.checks.isolation import worker_processes
 from gradcheck.checks.isolation.executors import executor_factory
-from gradcheck.checks.isolation.forked_worker import ForkedWorker
+from gradcheck.checks.isolation.fork_call import ForkedWorker
 from gradcheck.checks.isolation.memory_limit import default_memory_limit
 from gradcheck.checks.isolation.pickling import Packer
 from gradcheck.checks.isolation.worker_processes import (

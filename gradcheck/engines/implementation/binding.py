@@ -1,6 +1,7 @@
 """The case's tensors that user code is called with.
 
-They are bound by `arguments`, by the names of its parameters, or in order.
+They are bound by `arguments`, by the names of its parameters, or in order. Code of other libraries than torch is made
+a function of the operands in nested and named arguments.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.dtypes import BY_NAME, real_of
-from gradcheck.engines.implementation.call_arguments import Operand, operands_in
+from gradcheck.engines.implementation.call_arguments import Operand, operands_in, put_together
 from gradcheck.engines.tensor_class.user_code_guard import signature_parameters
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import Fact, fact
@@ -249,3 +250,43 @@ def written_names(name: str, parameters: Collection[str]) -> tuple[str, ...]:
     is_unique = sum(one.rpartition(".")[2] == last for one in parameters) == 1
     plain = name.replace(".", "_")
     return (name, plain, *([] if plain.isidentifier() else [f"module_{plain}"]), *([last] if is_unique else []))
+
+
+def is_taken_apart(foreign: Any, binding: Binding) -> bool:
+    """Return whether the code gets nested arguments, or some by name."""
+    if foreign is None:
+        return False
+    is_nested = any(map(operands_in, binding.objects.values()))
+    return is_nested or (hasattr(foreign, "function") and bool(binding.keywords))
+
+
+def argument_name(foreign: Any, binding: Binding, place: int) -> str:
+    """Return the name of the argument at a place of the call, or ""."""
+    claims = binding.operand_claims if is_taken_apart(foreign, binding) else binding.claims
+    return claims[place].text if place < len(claims) else ""
+
+
+def bound_foreign(foreign: Any, binding: Binding) -> Any:
+    """Return the code as a function of its operands and own parameters."""
+    if is_taken_apart(foreign, binding):
+        positional = [binding.structure_of(claim) for claim in binding.positional]
+        keywords = {name: binding.structure_of(claim) for name, claim in binding.keywords.items()}
+        if hasattr(foreign, "function"):
+            foreign = type(foreign)(from_leaves(foreign.function, positional, keywords))
+        else:
+            foreign = foreign.with_structures([*positional, *keywords.values()])
+    return foreign.with_bound(tuple(binding.parameters)) if binding.parameters else foreign
+
+
+def from_leaves(function: Callable[..., Any], positional: list[Any], keywords: dict[str, Any]) -> Callable[..., Any]:
+    """Return a function of the operands in nested and named arguments.
+
+    The arguments are structures with an `Operand` in the place of each."""
+    names = [name for one in (*positional, *keywords.values()) for name in operands_in(one)]
+
+    def called(*leaves: Any) -> Any:
+        tensors = dict(zip(names, leaves, strict=True))
+        named = {name: put_together(one, tensors) for name, one in keywords.items()}
+        return function(*(put_together(one, tensors) for one in positional), **named)
+
+    return called

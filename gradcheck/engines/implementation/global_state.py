@@ -1,16 +1,27 @@
-"""Global state of the process, restored after user code."""
+"""Global state of the process, restored or captured around user code."""
 
 from __future__ import annotations
 
 import builtins
+import ctypes
 import math
 import os
+import random
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
 import torch
+
+from gradcheck.engines.tensor_class.user_code_guard import LIMIT, Output
+
+#: The bytes of NumPy's MT19937: 624 words, and the position among them.
+_TWISTER_BYTES = 4 * 625
+_STDOUT = 1
 
 
 def _folder() -> str:
@@ -105,3 +116,103 @@ class Patches:
                 changed += added
             found += [f"{text}.{name}" for name in changed if not name.startswith("_")]
         return tuple(found)
+
+
+class RandomStates:
+    """States of the random generators of Python, NumPy and torch, as they are.
+
+    Code that draws from them gives the same numbers at each call if they are restored before it."""
+
+    def __init__(self) -> None:
+        self._python = random.getstate()
+        self._numpy: Any = np.random.get_state(legacy=False)
+        self._numpy_memory = _numpy_memory()
+        self._torch = torch.get_rng_state()
+        has_cuda = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+        self._cuda = torch.cuda.get_rng_state_all() if has_cuda else None
+
+    def restore(self) -> None:
+        """Set all generators to these states."""
+        random.setstate(self._python)
+        if self._has_numpy_moved():
+            np.random.set_state(self._numpy)
+        torch.set_rng_state(self._torch)
+        if self._cuda is not None:
+            torch.cuda.set_rng_state_all(self._cuda)
+
+    def have_moved(self) -> bool:
+        """Return whether a generator has been used since."""
+        is_same = random.getstate() == self._python and torch.equal(torch.get_rng_state(), self._torch)
+        cuda = [] if self._cuda is None else zip(torch.cuda.get_rng_state_all(), self._cuda, strict=True)
+        return not is_same or self._has_numpy_moved() or not all(torch.equal(now, before) for now, before in cuda)
+
+    def _has_numpy_moved(self) -> bool:
+        """Return whether NumPy's state may differ; setting it takes 100 us."""
+        holds_a_number = self._numpy.get("has_gauss", 1)  # which is drawn without a trace in memory
+        return bool(holds_a_number) or self._numpy_memory is None or _numpy_memory() != self._numpy_memory
+
+
+def _numpy_memory() -> bytes | None:
+    address = _twister_address(np.random.get_bit_generator() if hasattr(np.random, "get_bit_generator") else None)
+    return ctypes.string_at(address, _TWISTER_BYTES) if address else None
+
+
+@cache
+def _twister_address(generator: Any) -> int:
+    """Return the address of a Mersenne twister's state, 0 for others."""
+    return int(generator.ctypes.state_address) if isinstance(generator, np.random.MT19937) else 0
+
+
+@contextmanager
+def capture_stdout(output: Output) -> Iterator[None]:
+    """Write Python's and C's output to `output` during the block.
+
+    A kernel's `printf` writes to file descriptor 1."""
+    with output.capturing():
+        _flush()
+        try:
+            known, file = os.dup(_STDOUT), _file(os.getpid())
+        except OSError:  # there is no stdout
+            yield
+            return
+        start = os.lseek(file, 0, os.SEEK_CUR)
+        try:
+            os.dup2(file, _STDOUT)
+            yield
+        finally:
+            _flush()
+            os.dup2(known, _STDOUT)
+            os.close(known)
+            _take(file, start, output)
+
+
+def _take(file: int, start: int, output: Output) -> None:
+    """Move the text after `start` from the file to the output."""
+    if os.lseek(file, 0, os.SEEK_CUR) > start:
+        output.write(os.pread(file, LIMIT, start).decode(errors="replace"))
+        os.ftruncate(file, start)
+        os.lseek(file, start, os.SEEK_SET)
+
+
+@cache
+def _file(process: int) -> int:
+    """Return an unlinked temporary file of this process."""
+    file, path = tempfile.mkstemp()
+    with suppress(OSError):
+        os.unlink(path)
+    return file
+
+
+@cache
+def _c_library() -> Any:
+    with suppress(OSError):
+        return ctypes.CDLL(None)
+    return None
+
+
+def _flush() -> None:
+    with suppress(OSError, ValueError, AttributeError):
+        assert sys.__stdout__ is not None
+        sys.__stdout__.flush()
+    if _c_library() is not None:
+        _c_library().fflush(None)

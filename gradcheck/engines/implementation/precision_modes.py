@@ -1,4 +1,4 @@
-"""Modes of torch that watch, or perturb, the precision of user code."""
+"""Modes of torch that watch or perturb user code's precision and memory."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ SIGNIFICAND_BITS = {torch.float16: 11, torch.bfloat16: 8, torch.float32: 24, tor
 REAL_DTYPES = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 #: Numbers are exact in any precision if they are integers after this factor: those of a mask, a count.
 _FEW_DIGITS = 256
+#: Functions that allocate memory and leave its elements as they were.
+_EMPTY = frozenset(("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted"))
 
 
 def significand_bits(dtype: torch.dtype) -> int:
@@ -154,3 +156,19 @@ class ForwardRounding(WatchingMode):
 
 def _address(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
+
+
+class UnwrittenIsNan(WatchingMode):
+    """Fills what torch allocates without initial values with NaN.
+
+    A kernel whose grid or mask is too small leaves elements of `torch.empty` as they were: often the right numbers of
+    an earlier call."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = func(*args, **(kwargs or {}))
+        if func._schema.name.rpartition("::")[2] in _EMPTY and (found.is_floating_point() or found.is_complex()):
+            found.fill_(float("nan"))
+        return found

@@ -5,21 +5,23 @@ A fault of the library costs no more than one case.
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache, partial, partialmethod
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.op import Op
+from gradcheck.autograd.op import Op, whole_table
 from gradcheck.engines.base import Application, Cotangents, Evaluation, OpComposition, Pullback, as_tensor_error
 from gradcheck.engines.define_by_run import DefineByRun, OpRun
 from gradcheck.engines.recording import Recorder, flat, map_nested
-from gradcheck.engines.tensor_class.call_forms import CallForm, Library, Shape
-from gradcheck.engines.tensor_class.called_methods import methods_called
+from gradcheck.engines.tensor_class.call_forms import OPERATORS, CallForm, Library, Shape, names_of
 from gradcheck.engines.tensor_class.user_code_guard import EngineError, Output, translate_errors, with_expected_errors
 from gradcheck.engines.tensor_class.wrapped_tensor import LibraryCall, WrappedTensor, compute, plain, tensors_in
 from gradcheck.errors import GradcheckError, Place, Unsupported
@@ -27,6 +29,8 @@ from gradcheck.language.problem import Problem
 
 #: Seconds for each case, unless the run has its own limit: a user's engine may loop for ever.
 TIMEOUT = 20.0
+#: Python's names of operators, where torch has others.
+_PYTHON = {"div": "truediv", "floor_divide": "floordiv", "remainder": "mod", "positive": "pos"}
 
 
 def _application(call: LibraryCall, owner: str) -> Application:
@@ -271,3 +275,56 @@ class ForeignEngine(DefineByRun):
                 run.backward()
                 found.append(run.pullback())
         return found
+
+
+def methods_called(library: Library, function: Callable[[], object]) -> dict[str, CodeType]:
+    """Return the ops, and code, of Python methods that a function calls."""
+    known = _codes(library)
+    seen: dict[str, CodeType] = {}
+
+    def watch(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code in known:
+            seen.setdefault(known[frame.f_code], frame.f_code)
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
+    return seen
+
+
+def _codes(library: Library) -> dict[CodeType, str]:
+    """Return the op of each method and function that is named like an op."""
+    words = _words()
+    found: dict[CodeType, str] = {}
+    for home in reversed(library.modules):
+        for owner in reversed(getattr(home, "__mro__", (home,))):
+            for name, value in vars(owner).items():
+                code = getattr(_function_of(value), "__code__", None)
+                if isinstance(code, CodeType) and name in words:
+                    found[code] = words[name]
+    return found
+
+
+def _function_of(value: Any) -> Any:
+    """Return the function of a property, a method or a registered class.
+
+    `setattr(Tensor, "relu", partialmethod(ReLU.apply, ReLU))` makes all ops of one function."""
+    if not isinstance(value, (partial, partialmethod)):
+        return getattr(value, "fget", getattr(value, "__func__", value))
+    given = (*value.args, getattr(value.func, "__self__", None))
+    return next((one.forward for one in given if isinstance(one, type) and hasattr(one, "forward")), value.func)
+
+
+@lru_cache(maxsize=1)
+def _words() -> dict[str, str]:
+    """Return ops by the names of methods; an op's own name wins."""
+    table = whole_table()
+    found = {word: op.name for op in reversed(table.values()) for word in names_of(op)[1:]}
+    found |= {op.name: op.name for op in table.values()}
+    for op in OPERATORS:
+        name = _PYTHON.get(op, op)
+        found |= {f"__{name}__": op, f"__r{name}__": op}
+    return found

@@ -1,6 +1,6 @@
 """The cookbook: known gradients, found by expression, whatever its names.
 
-`expression_key` makes one key for all spellings of an expression. `cookbook_entries` reads the index of the cases in
-`cases/cookbook/`, which the package ships, and looks a key up. `case_from_expression` guesses shapes for an expression
+`cookbook_entries` makes one key for all spellings of an expression, reads the index of the cases in `cases/cookbook/`,
+which the package ships, and looks a key up. `case_from_expression` guesses shapes for an expression
 without an entry, so that its gradient can be derived.
 """

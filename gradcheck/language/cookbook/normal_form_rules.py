@@ -6,13 +6,12 @@ on a rank (the transpose of a vector, a sum of products as a trace) apply if ran
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from inspect import Parameter
 from typing import Any
 
 from gradcheck.autograd.op import lookup
-from gradcheck.language.cookbook.ranks import ELEMENTWISE, Ranks, Tree, rank
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Name
 from gradcheck.language.expr.traverse import fold
 
@@ -27,6 +26,17 @@ _ALIASES = {
     "special.expit": "sigmoid",
     "absolute": "abs",
 }
+#: `("name", "x")`, `("number", 2.0)`, else an op and its parts.
+Tree = tuple[Any, ...]
+#: The ranks of names, as far as known.
+Ranks = Mapping[str, int]
+#: Elementwise functions of one tensor: a transpose passes through, and the rank stays.
+ELEMENTWISE = frozenset(
+    {
+        *("abs", "sin", "cos", "tan", "exp", "log", "sinh", "cosh", "tanh", "sigmoid", "relu", "erf", "sign"),
+        *("asin", "acos", "atan", "lgamma", "digamma", "floor"),
+    }
+)
 
 
 def normal_form(expr: Expr, ranks: Ranks) -> Tree:
@@ -269,3 +279,22 @@ _COUNTS = {
     **dict.fromkeys(("add", "mul", "pow", "sub", "div", "matmul", "getitem"), 2),
     **dict.fromkeys(("linalg.matrix_power", "linalg.solve", "mse_loss"), 2),
 }
+
+
+def rank(tree: Tree) -> int | None:
+    """Return the number of dimensions, or None if unknown."""
+    kind, *parts = tree
+    if kind in ("number", "trace", "scalar", "det"):
+        return 0
+    if kind == "name":
+        known_rank: int | None = parts[1]
+        return known_rank
+    if kind in ("add", "mul"):
+        known = [rank(part) for part in parts]
+        return None if None in known else max(one for one in known if one is not None)
+    if kind == "chain":
+        ends = (rank(parts[0]), rank(parts[-1]))
+        return None if None in ends else 2 - ends.count(1)
+    if kind in ELEMENTWISE or kind in ("T", "pow", "even", "inv"):
+        return rank(parts[0])
+    return 0 if kind in ("sum", "mean") and len(parts) == 1 else None

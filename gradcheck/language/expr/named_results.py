@@ -8,11 +8,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gradcheck.autograd.parts import BY_DIMENSION, PARTS
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal
 
 #: Attributes that are no results.
 _ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "numel", "len"})
+_PLACES = ("values", "indices")
+_ONE_OF_ALL = dict.fromkeys(("max", "min", "median", "nanmedian"), _PLACES)
+#: By the op's name, the names of its parts in order.
+PARTS: dict[str, tuple[str, ...]] = {
+    **_ONE_OF_ALL,
+    **dict.fromkeys(("sort", "topk", "mode", "kthvalue", "cummax", "cummin"), _PLACES),
+    "aminmax": ("min", "max"),
+    "frexp": ("mantissa", "exponent"),
+    **dict.fromkeys(("slogdet", "linalg.slogdet"), ("sign", "logabsdet")),
+    **dict.fromkeys(("linalg.eig", "linalg.eigh"), ("eigenvalues", "eigenvectors")),
+    "linalg.svd": ("U", "S", "Vh"),
+    "svd": ("U", "S", "V"),
+    **dict.fromkeys(("linalg.qr", "qr"), ("Q", "R")),
+    **dict.fromkeys(("linalg.lu", "lu_unpack"), ("P", "L", "U")),
+    "linalg.lu_factor": ("LU", "pivots"),
+    "linalg.lu_factor_ex": ("LU", "pivots", "info"),
+    "linalg.cholesky_ex": ("L", "info"),
+    "linalg.inv_ex": ("inverse", "info"),
+    "linalg.solve_ex": ("result", "info"),
+    "linalg.lstsq": ("solution", "residuals", "rank", "singular_values"),
+    "triangular_solve": ("solution", "cloned_coefficient"),
+}
+#: All names of parts.
+NAMES = frozenset(name for names in PARTS.values() for name in names)
+#: Ops that return several tensors only with a `dim`.
+BY_DIMENSION = frozenset(_ONE_OF_ALL)
 
 
 def result_attributes(expr: Expr) -> Iterator[Attribute]:

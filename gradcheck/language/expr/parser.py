@@ -14,9 +14,9 @@ from typing import Any
 
 from gradcheck.autograd.op import lookup
 from gradcheck.autograd.operators import PROPERTIES
-from gradcheck.autograd.parts import NAMES as PART_NAMES
 from gradcheck.errors import Hint, InvalidCase, Place
 from gradcheck.language.expr.call_parser import CallSite, plan_call
+from gradcheck.language.expr.named_results import NAMES as PART_NAMES
 from gradcheck.language.expr.named_results import NoSuchResult, named_result
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.notation_mistakes import find_notation_mistake

@@ -13,7 +13,7 @@ from gradcheck.errors import Unsupported
 from gradcheck.language.expr.nodes import OPPOSITES, Attribute, Call, Expr, Gradient, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.terms import split_sign, total_of
 from gradcheck.language.expr.traverse import gradient_names
-from gradcheck.language.symbolic.matrix_entries import entries_of
+from gradcheck.language.symbolic.gradient_entries import entries_of
 from gradcheck.language.symbolic.term_forms import FULL, Letters, ShapeOf, Term, squeezed, written
 
 #: The most entries that are listed one by one.

@@ -21,11 +21,11 @@ from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.dual_numbers import Dual, lift
 from gradcheck.oracles.exact.field_point import FieldPoint
 from gradcheck.oracles.exact.graph_regions import Domain
-from gradcheck.oracles.exact.host import DualHost
 from gradcheck.oracles.exact.integer_points import SCALES
 from gradcheck.oracles.exact.modular_matrices import MatrixChain, ModularMatrix
 from gradcheck.oracles.exact.ops.matrices import product
 from gradcheck.oracles.exact.ops.reductions import sum_axes
+from gradcheck.oracles.exact.partial_evaluation import DualHost
 
 
 class Direction:

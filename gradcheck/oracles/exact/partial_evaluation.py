@@ -12,18 +12,18 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from gradcheck.autograd import ops
 from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.op import Op
-from gradcheck.errors import GradcheckError
+from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.language.evaluation.evaluate import Instruction, evaluate, program, run_instruction
-from gradcheck.language.evaluation.host import OP_ERRORS, OpCall, check
+from gradcheck.language.evaluation.host import OP_ERRORS, NumPy, OpCall, check
 from gradcheck.language.evaluation.result_size import MAX_ELEMENTS
 from gradcheck.language.expr.nodes import Attribute, Call, Derivative, Dtype, Expr, Gradient, Literal, Name
 from gradcheck.language.random_streams import RANDOM_OPS
 from gradcheck.oracles.exact import modular_arithmetic
-from gradcheck.oracles.exact.dual_numbers import EXACT_RULES, Dual, Indicator, lift
+from gradcheck.oracles.exact.dual_numbers import EXACT_RULES, Dual, Indicator, apply_rule, lift
 from gradcheck.oracles.exact.field_point import FieldPoint
-from gradcheck.oracles.exact.host import DualHost
 
 _NUMBERS = frozenset({int, float, bool})
 _DUALS = frozenset({Dual, Indicator})
@@ -208,3 +208,33 @@ def _as_integers(value: Any) -> Any:
         return value if found is None else found
     is_whole = type(value) is float and value.is_integer() and abs(value) < modular_arithmetic.LARGEST
     return int(value) if is_whole else value
+
+
+class DualHost(NumPy):
+    """NumPy's host, with the exact rules for dual numbers."""
+
+    def __init__(self, point: FieldPoint) -> None:
+        self.point = point
+
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if op.name in EXACT_RULES and not op.composite:
+            bound = op.bind(args, kwargs)
+            kinds = set(map(type, bound))
+            if Dual in kinds and kinds <= _HASHABLE:
+                return apply_rule(self.point, op, bound)
+        if op.name == "tensor" and _holds_dual(args):
+            made, dtype = ops.detach(self._tensor(args[0])), kwargs.get("dtype")
+            return made if dtype is None else ops.to(made, dtype)
+        return op(*args, **kwargs)
+
+    def _tensor(self, data: Any) -> Any:
+        """Return nested lists with dual numbers in them as one."""
+        if isinstance(data, (list, tuple)):
+            return ops.stack([self._tensor(one) for one in data])
+        if isinstance(data, Indicator):
+            raise Unsupported("lists of booleans, whose sums are booleans, or integers")
+        return lift(self.point, data)
+
+
+def _holds_dual(data: Any) -> bool:
+    return any(map(_holds_dual, data)) if isinstance(data, (list, tuple)) else isinstance(data, Dual)

@@ -8,6 +8,10 @@ NaN and infinities that differ are purple and black. Tensors of different shapes
 from __future__ import annotations
 
 import math
+import struct
+import zlib
+from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import NamedTuple
@@ -20,8 +24,6 @@ from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.result import Comparison
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.number_formats import format_cell, format_error
-from gradcheck.reports.page.png import data_uri
-from gradcheck.reports.page.regions import wrong_region
 from gradcheck.reports.palette import HEAT
 from gradcheck.reports.phrases.comparison_numbers import side_names
 from gradcheck.reports.tensors import to_printable_dtype
@@ -36,6 +38,8 @@ def _rgb(colour: str) -> tuple[int, int, int]:
 MOST_ROWS, MOST_COLUMNS, MOST_PIXELS = 24, 12, 256
 #: The largest table without indices.
 UNLABELLED = 8
+#: The most single indices of an axis that are named.
+_NAMED = 3
 #: The most elements of a tensor with a picture.
 MOST_ELEMENTS = 8_000_000
 #: The bounds of levels, in log10 of the difference over the allowed one.
@@ -283,3 +287,52 @@ def _blocks(pixels: np.ndarray, down: int, across: int) -> np.ndarray:
     blocks = padded.reshape(padded.shape[0] // down, down, padded.shape[1] // across, across)
     highest: np.ndarray = blocks.max(axis=(1, 3))
     return highest
+
+
+def encode_png(indices: np.ndarray, palette: Sequence[tuple[int, int, int]]) -> bytes:
+    """Return a PNG image; pixels are uint8 indices of at most 256 colours.
+
+    W3C, Portable Network Graphics, 3rd edition."""
+    height, width = indices.shape
+    rows = np.zeros((height, width + 1), np.uint8)  # each begins with its filter: none
+    rows[:, 1:] = indices
+    header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
+    colours = b"".join(struct.pack("BBB", *colour) for colour in palette)
+    parts = ((b"IHDR", header), (b"PLTE", colours), (b"IDAT", zlib.compress(rows.tobytes(), 9)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*part) for part in parts)
+
+
+def data_uri(indices: np.ndarray, palette: Sequence[tuple[int, int, int]]) -> str:
+    """Return the image as a URI for an attribute."""
+    return f"data:image/png;base64,{b64encode(encode_png(indices, palette)).decode('ascii')}"
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def wrong_region(wrong: np.ndarray) -> str:
+    """Return the block `[:, 0 or 4]` that is exactly what is wrong, or ""."""
+    if wrong.ndim == 0 or wrong.all() or wrong.sum() < 2:
+        return ""
+    all_axes = range(wrong.ndim)
+    axes = [np.asarray(wrong.any(axis=tuple(one for one in all_axes if one != axis))) for axis in all_axes]
+    if not wrong[np.ix_(*axes)].all():
+        return ""
+    texts = [_indices(axis) for axis in axes]
+    return f"[{', '.join(texts)}]" if all(texts) else ""
+
+
+def _indices(hit: np.ndarray) -> str:
+    """Return the indices along an axis: all, a span, one, or a few; else ""."""
+    places = np.flatnonzero(hit).tolist()
+    first, last = places[0], places[-1]
+    if len(places) == hit.size:
+        return ":"
+    if len(places) == 1:
+        return str(first)
+    if last - first + 1 == len(places) and len(places) > 2:
+        return f"{first or ''}:{'' if last + 1 == hit.size else last + 1}"
+    if len(places) > _NAMED:
+        return ""
+    return f"{', '.join(map(str, places[:-1]))} or {places[-1]}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gradcheck.checks.derivatives.claimed_derivative import ClaimedDerivative, claimed_at
-from gradcheck.checks.derivatives.stated_derivatives import stated_derivatives
+from gradcheck.checks.derivatives.claimed_derivative import ClaimedDerivative, claimed_at, stated_derivatives
 from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.points.point import Point
 from gradcheck.language.sampling import draw
@@ -29,3 +28,21 @@ def test_a_claim_is_right_or_wrong_and_what_gives_its_numbers_explains_it() -> N
 def test_what_is_not_finite_or_raises_has_no_entries() -> None:
     assert claimed("diag(2 * x / 0)") is None
     assert claimed("inv(zeros(2, 2))") is None
+
+
+def test_each_has_its_kind_and_its_tensors() -> None:
+    case = case_of(
+        """
+        inputs: {x: 1.0, z: 2.0}
+        graph: {f: x * z}
+        hessians: {f: {x: 0, "x, z": ["1", "z / z"]}}
+        wrong_jacobians: {f: {x: 1}}
+        """
+    )
+    found = [(one.what, one.term.name, one.of, one.rows, one.by) for one in stated_derivatives(case)]
+    assert found == [
+        ("wrong_jacobian", "jacobian(f, x)", "f", "f", "x"),
+        ("hessian", "hessian(f, x)", "f", "x", "x"),
+        ("hessian", "hessian(f, x, z)", "f", "x", "z"),
+        ("hessian", "hessian(f, x, z)", "f", "x", "z"),
+    ]

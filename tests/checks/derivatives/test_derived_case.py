@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gradcheck.checks.derivatives.claimed_derivative import stated_derivatives
 from gradcheck.checks.derivatives.derived_case import contracted_claim, derived_case
-from gradcheck.checks.derivatives.stated_derivatives import stated_derivatives
 from gradcheck.language.case_writer import write
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from gradcheck import run
+from gradcheck.autograd import ops
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.resolve import adapt
 from gradcheck.facts import Fact, fact
 from gradcheck.language.loader import load_text
+from tests.checks.conftest import Check
 from tests.checks.failures.test_composed_ops import causes, checked
 from tests.engines.dialects import sound
 
@@ -116,3 +119,28 @@ def test_an_op_that_changes_its_argument_is_shown_with_its_line() -> None:
     assert [d.kind for d in shown.diagnoses] == ["input_mutated"]
     assert shown.code is not None
     assert shown.code.line == InPlace.relu.__code__.co_firstlineno
+
+
+@pytest.mark.parametrize(
+    ("entry", "part"),
+    [
+        ("tanh(x)", "tanh(x)"),
+        ("(x * 2).tanh() + x", "(x * 2).tanh()"),
+        ("x * 2 + F.tanh(x @ x) @ x", "F.tanh(x @ x)"),
+    ],
+)
+def test_the_op_is_underlined(check: Check, with_rules: Any, entry: str, part: str) -> None:
+    with_rules("tanh", lambda g, y, x: -g * (1 - y * y))
+    case = check(f"{{inputs: {{x: 'randn(2, 2)'}}, graph: {{y: '{entry}', loss: y.sum()}}}}")
+    (found,) = [c.part for c in case.comparisons if c.cause is not None]
+    assert found is not None
+    assert (found.text, found.text[found.start : found.end]) == (entry, part)
+
+
+def test_of_several_the_one_that_is_meant(check: Check, with_rules: Any) -> None:
+    """A backward pass meets the last one first."""
+    with_rules("tanh", lambda g, y, x: ops.mul(g, 2))
+    case = check("{inputs: {x: 'randn(2, 2)'}, graph: {y: 'tanh(x) + tanh(tanh(x * 3))', loss: y.sum()}}")
+    (found,) = [c.part for c in case.comparisons if c.cause is not None]
+    assert found is not None
+    assert found.text[found.start : found.end] == "tanh(tanh(x * 3))"

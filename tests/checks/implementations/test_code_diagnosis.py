@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,10 @@ from gradcheck.checks.scheduling.run import run
 from gradcheck.testing import check_function
 from tests.engines.implementation import functions
 from tests.engines.implementation.build import AFFINE, TANH, with_code
+
+Z = np.array([1 + 2j, 0.5 - 1j])
+MULTIPLIED = "multiplies by the conjugate of the derivative"
+_X = np.array([[0.4, -1.1, 0.9], [1.7, 0.2, -0.6]])
 
 
 def kinds(backward: Any) -> dict[str, str]:
@@ -233,3 +238,62 @@ def test_a_cause_that_holds_in_one_branch_alone_is_contradicted(
     told = " ".join(str(failed.value).split())
     assert cause in told
     assert contradicted not in told
+
+
+def square_of_hips(pulled: Callable[[Any, Any], Any]) -> Any:
+    from autograd.extend import defvjp, primitive
+
+    square = primitive(lambda z: z * z)
+    defvjp(square, lambda result, z: lambda g: pulled(g, z))
+    return square
+
+
+@pytest.mark.parametrize("spec", [None, "z * z"])
+def test_the_derivative_itself_is_right_and_its_conjugate_is_named(spec: str | None) -> None:
+    pytest.importorskip("autograd")
+    check_function(square_of_hips(lambda g, z: 2 * z * g), z=Z, spec=spec)
+    with pytest.raises(AssertionError, match=MULTIPLIED):
+        check_function(square_of_hips(lambda g, z: 2 * z.conj() * g), z=Z, spec=spec)
+
+
+def test_a_conjugated_incoming_gradient_is_another_mistake() -> None:
+    pytest.importorskip("autograd")
+    with pytest.raises(AssertionError) as failure:
+        check_function(square_of_hips(lambda g, z: 2 * z * g.conj()), z=Z)
+    assert MULTIPLIED not in str(failure.value)
+
+
+def test_a_real_number_of_complex_ones_is_diagnosed() -> None:
+    """A loss is an array without dimensions, whose conjugate is no array in NumPy."""
+    pytest.importorskip("autograd")
+    from autograd.extend import defvjp, primitive
+
+    def loss(pulled: Callable[[Any], Any]) -> Any:
+        norm = primitive(lambda z: np.sum(np.abs(z) ** 2))
+        defvjp(norm, lambda result, z: lambda g: g * pulled(z))
+        return norm
+
+    check_function(loss(lambda z: 2 * z.conj()), z=Z)
+    with pytest.raises(AssertionError, match=MULTIPLIED):
+        check_function(loss(lambda z: 2 * z), z=Z)
+    with pytest.raises(AssertionError, match="cause: off by the constant factor 1/2"):
+        check_function(loss(lambda z: z.conj()), z=Z)
+
+
+def _causes(derivative: Any) -> str:
+    with pytest.raises(AssertionError) as caught:
+        check_function(lambda x: (np.sin(x), x), lambda g, x: g * derivative(x), x=_X)
+    return str(caught.value).partition("in Python")[0]
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-7])
+def test_a_smooth_error_is_no_precision(size: float) -> None:
+    text = _causes(lambda x: np.cos(x) + size * np.sin(3 * x) * np.exp(-x * x))
+    assert "no known mistake explains it" in text
+    assert "computed in" not in text
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_an_error_of_rounding_is(dtype: str) -> None:
+    text = _causes(lambda x: (np.cos(x.astype(dtype)) * np.ones(1, dtype)).astype(x.dtype))
+    assert f"computed in {dtype}" in text

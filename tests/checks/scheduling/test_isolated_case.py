@@ -3,25 +3,75 @@
 from __future__ import annotations
 
 import signal
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gradcheck import run
 from gradcheck.checks.options import Engines, Options, engines_of
-from gradcheck.checks.result import CaseResult
+from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.scheduling.isolated_case import check_isolated, unreadable_result
 from gradcheck.engines.core import Core
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
+from gradcheck.language.loader import load_text
 from gradcheck.language.value_precheck import find_value_errors
 from tests.conftest import FOREVER
 from tests.from_text import case_of
 
 SQUARE = "{inputs: {x: [1, 2]}, graph: {loss: (x * x).sum()}}"
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks are made on Linux alone")
+
+#: One list of steps for the whole process, which a pass empties when it has come to its end.
+CLASS = """
+import numpy as np
+
+STEPS = []
+
+class Tensor:
+    def __init__(self, data):
+        self.data, self.grad = np.asarray(data, float), None
+
+    def __mul__(self, other):
+        out = Tensor(self.data * other.data)
+        STEPS.append((out, [(self, lambda g: g * other.data), (other, lambda g: g * self.data)]))
+        return out
+
+    def __add__(self, other):
+        out = Tensor(self.data + other.data)
+        STEPS.append((out, [(self, lambda g: g), (other, lambda g: g)]))
+        return out
+
+    def sin(self):
+        out = Tensor(np.sin(self.data))
+        STEPS.append((out, [(self, lambda g: g * undefined)]))
+        return out
+
+    def backward(self, gradient):
+        self.grad = np.array(gradient)
+        for out, shares in reversed(STEPS):
+            for tensor, share in shares if out.grad is not None else ():
+                old = 0 if tensor.grad is None else tensor.grad
+                tensor.grad = old + share(out.grad)
+        STEPS.clear()
+"""
+CASES = """
+name: raises
+inputs: {a: [1, 2]}
+graph: {b: sin(a)}
+backward: {b: [1, 0.5]}
+---
+name: right alone
+inputs: {a: [1, 2], b: [3, 4]}
+graph: {c: a * b, d: c + a}
+backward: {d: [1, 0.5]}
+"""
 
 
 class Broken(Core):
@@ -163,3 +213,26 @@ def test_a_file_that_cannot_be_read_is_a_result_with_all_its_errors() -> None:
     assert [(error.message, error.hint) for error in found.errors] == [
         (fact("said", text="no"), "try yes"), (fact("said", text="nor this"), ""),
     ]  # fmt: skip
+
+
+def checked_class(folder: Path, *changes: tuple[str, str]) -> RunResult:
+    text = CLASS
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "mine.py").write_text(text)
+    cases, errors = load_text(CASES, "cases.yaml")
+    assert errors == []
+    return run(cases, engines=[f"{folder / 'mine.py'}:Tensor"])
+
+
+def test_what_an_earlier_pass_has_left_is_no_fault_of_a_later_case(tmp_path: Path) -> None:
+    found = checked_class(tmp_path)
+    assert [case.status for case in found.cases] == ["failed", "passed"]
+    assert "leaves_something" in {one.kind for _, one in found.conventions}
+
+
+def test_what_is_wrong_alone_stays_wrong(tmp_path: Path) -> None:
+    found = checked_class(tmp_path, ("lambda g: g * self.data)", "lambda g: g * other.data)"))
+    assert [case.status for case in found.cases] == ["failed", "failed"]
+    assert any(c.diagnoses for c in found.cases[1].comparisons)

@@ -6,9 +6,20 @@ from typing import Any
 
 import pytest
 
-from gradcheck.engines.implementation.binding import ancestors_of, bind, bindings, operands_of
+from gradcheck.engines.implementation.binding import (
+    Binding,
+    ancestors_of,
+    bind,
+    bindings,
+    bound_foreign,
+    from_leaves,
+    is_taken_apart,
+    operands_of,
+)
+from gradcheck.engines.implementation.call_arguments import Operand
 from gradcheck.errors import InvalidCase
 from gradcheck.language.case import Case, Claim, Implementation
+from gradcheck.language.expr.nodes import Name
 from gradcheck.language.expr.parser import parse
 from tests.from_text import case_of
 
@@ -19,6 +30,8 @@ constants: {m: "rand(n, n)"}
 graph: {h: x * m, y: h @ w}
 """
 ONE = Implementation("y", "mine")
+PARAMETERS, X = Claim("p", Name("p")), Claim("x", Name("x"))
+NESTED = {"p": {"w": Operand("p_w"), "deep": [Operand("p_b"), 7]}}
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +85,26 @@ def test_parameters_of_a_module_are_bound_by_name(case: Case) -> None:
     assert found.parameters == {"layer.w": "w"}
     assert found.unbound_parameters == ("layer.b",)
     assert found.names == ("h", "w")
+
+
+class Foreign:
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+
+def test_a_function_of_leaves_gets_its_structures() -> None:
+    called = from_leaves(lambda p, *, x: (p, x), [NESTED["p"]], {"x": Operand("x")})
+    assert called(1, 2, 3) == ({"w": 1, "deep": [2, 7]}, 3)
+
+
+def test_only_nested_or_named_arguments_are_taken_apart() -> None:
+    foreign = Foreign(lambda *given, **named: (given, named))
+    plain = Binding((X,))
+    assert not is_taken_apart(foreign, plain)
+    assert bound_foreign(foreign, plain) is foreign
+    nested = Binding((PARAMETERS, X), objects=NESTED)
+    assert is_taken_apart(foreign, nested)
+    assert [claim.text for claim in nested.operand_claims] == ["p_w", "p_b", "x"]
+    assert bound_foreign(foreign, nested).function(1, 2, 3) == (({"w": 1, "deep": [2, 7]}, 3), {})
+    named = Binding((), keywords={"x": X})
+    assert bound_foreign(foreign, named).function(4) == ((), {"x": 4})

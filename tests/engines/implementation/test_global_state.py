@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 import torch
 
 from gradcheck.checks.scheduling.run import run
-from gradcheck.engines.implementation.global_state import Patches, restore_global_state
+from gradcheck.engines.implementation.global_state import Patches, RandomStates, capture_stdout, restore_global_state
+from gradcheck.engines.tensor_class.user_code_guard import Output
 from tests.engines.implementation.build import TANH, with_code
 
 
@@ -81,3 +83,52 @@ def test_the_specification_uses_torchs_own_functions() -> None:
     (found,) = run(case, allow_code=True).cases
     assert found.status == "failed"
     assert torch.erfinv is known
+
+
+def _drawn() -> tuple[float, float, float]:
+    return random.gauss(0, 1), float(np.random.randn()), float(torch.randn(()))
+
+
+@pytest.mark.parametrize("holds_a_number", [False, True])
+def test_draws_repeat_after_restoring(holds_a_number: bool) -> None:
+    np.random.seed(3)
+    if holds_a_number:  # NumPy makes normal numbers in pairs
+        np.random.randn()
+    known = RandomStates()
+    first = _drawn()
+    assert _drawn() != first
+    known.restore()
+    assert _drawn() == first
+
+
+@pytest.mark.parametrize("draw", [random.random, np.random.rand, lambda: torch.rand(())])
+def test_a_used_generator_is_noticed(draw: object) -> None:
+    np.random.seed(3)
+    known = RandomStates()
+    assert not known.have_moved()
+    assert callable(draw)
+    draw()
+    assert known.have_moved()
+    known.restore()
+    assert not known.have_moved()
+
+
+def test_what_is_written_to_the_descriptor_is_kept_with_the_rest(capfd: Any) -> None:
+    output = Output()
+    for word in ("first", "second"):
+        with capture_stdout(output):
+            print("python")
+            os.write(1, f"{word} kernel\n".encode())
+        assert output.take() == f"python\n{word} kernel\n"
+    print("ours")
+    assert capfd.readouterr().out == "ours\n"
+
+
+def test_each_within_another(capfd: Any) -> None:
+    outer, inner = Output(), Output()
+    with capture_stdout(outer):
+        os.write(1, b"a")
+        with capture_stdout(inner):
+            os.write(1, b"b")
+        os.write(1, b"c")
+    assert (outer.take(), inner.take(), capfd.readouterr().out) == ("ac", "b", "")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from gradcheck.engines.implementation.precision_modes import PrecisionProbe, StochasticRounding
+from gradcheck.engines.implementation.precision_modes import PrecisionProbe, StochasticRounding, UnwrittenIsNan
 
 
 @pytest.mark.parametrize(
@@ -84,3 +84,13 @@ def test_perturbation_in_place_leaves_numbers_that_the_op_did_not_change() -> No
     assert torch.equal(given, X)
     assert torch.equal(copied, X)
     assert (added != X).nonzero().tolist() == [[3]]
+
+
+def test_memory_that_is_not_written_is_nan() -> None:
+    x = torch.ones(3)
+    with UnwrittenIsNan():
+        empty, like, new = torch.empty(3), torch.empty_like(x), x.new_empty(3)
+        whole, zeros = torch.empty(3, dtype=torch.int64), torch.zeros(3)
+    assert all(bool(one.isnan().all()) for one in (empty, like, new))
+    assert whole.shape == (3,)
+    assert zeros.tolist() == [0, 0, 0]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
-from gradcheck.engines.implementation.traced_forward import traced_expression
+from gradcheck.engines.implementation.traced_forward import ForwardTracer, traced, traced_expression
 from gradcheck.language.expr.printer import to_text
 
 NAMES = {"x": torch.ones(3, 4), "w": torch.ones(4, 2)}
@@ -34,3 +35,27 @@ def test_ops_are_written(call: Callable[..., Any], text: str) -> None:
 def test_what_is_no_op_is_not_written() -> None:
     assert traced_expression(lambda: torch.fft.fft2(NAMES["x"]), NAMES) is None
     assert traced_expression(lambda: torch.from_numpy(NAMES["x"].numpy() * 2), NAMES) is None
+
+
+def expression(code: Callable[[Any], Any]) -> str | None:
+    tracer = ForwardTracer({"x": torch.arange(6.0, dtype=torch.float64).reshape(2, 3)})
+    found = tracer.expression(code(traced(np.arange(6.0).reshape(2, 3) * 1, tracer)))
+    return None if found is None else to_text(found)
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        (lambda x: np.square(x).sum(1, keepdims=True), "sum(square(x), 1, keepdim=True)"),
+        (lambda x: np.max(x, axis=1), "amax(x, dim=1)"),
+        (lambda x: x.var(axis=0), "var(x, dim=0, correction=0)"),
+        (lambda x: np.swapaxes(x, 0, 1), "transpose(x, 0, 1)"),
+        (lambda x: np.tanh(x) * np.array([1.0, 0, 1]), "tanh(x) * tensor([1.0, 0.0, 1.0])"),
+    ],
+)
+def test_calls_of_numpy_become_ops(code: Callable[[Any], Any], text: str) -> None:
+    assert expression(lambda x: code(x)) == text
+
+
+def test_what_is_not_known_has_no_expression() -> None:
+    assert expression(lambda x: np.partition(x, 1)) is None

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.language.cookbook.normal_form_rules import normal_form
-from gradcheck.language.cookbook.ranks import Tree, rank
+from gradcheck.language.cookbook.normal_form_rules import Tree, normal_form, rank
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from gradcheck import load
-from gradcheck.errors import ArgumentError, GradcheckError
+from gradcheck.autograd.op import lookup
+from gradcheck.errors import ArgumentError, GradcheckError, Unsupported
 from gradcheck.language.case import Case
 from gradcheck.language.evaluation import host as hosts
 from gradcheck.language.evaluation.evaluate import evaluate
@@ -20,13 +21,13 @@ from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.dual_numbers import DivisionByZero, Dual
 from gradcheck.oracles.exact.field_point import FieldPoint
 from gradcheck.oracles.exact.graph_at_point import GraphAtPoint, PointSettings
-from gradcheck.oracles.exact.host import DualHost
 from gradcheck.oracles.exact.modular_arithmetic import PRIMES
-from gradcheck.oracles.exact.partial_evaluation import PointEvaluator, evaluate_partially, run_residual
+from gradcheck.oracles.exact.partial_evaluation import DualHost, PointEvaluator, evaluate_partially, run_residual
 from gradcheck.oracles.exact.prove import unsupported
 from tests.paths import CASES
 
 POINTS = [FieldPoint(prime, 3) for prime in PRIMES[:3]]
+POINT = FieldPoint(PRIMES[0], 3)
 
 
 def dual(point: FieldPoint, *shape: int) -> Dual:
@@ -169,3 +170,53 @@ def at_point(problem: Any, dependencies: Dependencies, setting: PointSettings) -
             except GradcheckError as error:
                 found[tensor, number] = error.message
     return found
+
+
+def dual_of(*shape: int) -> Dual:
+    generator = np.random.default_rng(0)
+    return Dual(POINT, POINT.random(generator, shape), POINT.random(generator, shape))
+
+
+CALLS = {
+    "matmul": ((dual_of(2, 3), dual_of(3, 2)), {}),
+    "mul": ((dual_of(2, 3), 3), {}),
+    "sum": ((dual_of(2, 3),), {"dim": 1, "keepdim": True}),
+    "permute": ((dual_of(2, 3), (1, 0)), {}),  # a tuple
+    "cat": (([dual_of(2, 3), dual_of(1, 3)],), {}),  # a list of them
+    "outer": ((dual_of(2), dual_of(3)), {}),  # a composite
+    "where": ((np.array([True, False, True]), dual_of(2, 3), 0), {}),
+}
+
+
+def test_what_it_calls_is_what_the_op_gives() -> None:
+    host = DualHost(POINT)
+    for name, (args, kwargs) in CALLS.items():
+        op = lookup(name)
+        found, wanted = host.call(op, args, kwargs), op(*args, **kwargs)
+        assert np.array_equal(found.value, wanted.value), name
+        assert np.array_equal(found.tangent, wanted.tangent), name
+        assert found.degree == wanted.degree, name
+
+
+def test_casts_to_integers_are_refused_as_ever() -> None:
+    with pytest.raises(Unsupported):
+        DualHost(POINT).call(lookup("sum"), (dual_of(2, 3),), {"dtype": np.dtype(np.int64)})
+
+
+def test_lists_of_dual_numbers_are_one_without_a_gradient() -> None:
+    """As `torch.tensor` detaches."""
+    one = dual_of()
+    found = DualHost(POINT).call(lookup("tensor"), ([[1, one], [0.5, -2]],), {})
+    assert found.tangent is None
+    assert found.value.shape == (2, 2)
+    assert found.value[0].tolist() == [1, int(one.value)]
+    assert int(found.value[1, 0]) * 2 % POINT.prime == 1
+    assert int(found.value[1, 1]) == POINT.prime - 2
+
+
+def test_lists_of_dual_numbers_in_integers_are_refused() -> None:
+    """What is cut off would be proved."""
+    make, one = lookup("tensor"), dual_of()
+    with pytest.raises(Unsupported):
+        DualHost(POINT).call(make, ([one, 2],), {"dtype": np.dtype(np.int64)})
+    assert DualHost(POINT).call(make, ([one, 2],), {"dtype": np.dtype(np.float32)}).shape == (2,)

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from gradcheck.reports.page import heat_map
-from gradcheck.reports.page.heat_map import INFINITE, LEVELS, MOST_PIXELS, NAN, draw_heat_map
-from gradcheck.reports.page.png import encode_png
+from gradcheck.reports.page.heat_map import INFINITE, LEVELS, MOST_PIXELS, NAN, draw_heat_map, encode_png, wrong_region
 from gradcheck.reports.palette import HEAT
 
 
@@ -151,3 +150,29 @@ def test_png() -> None:
     data = encode_png(np.array([[0, 1], [1, 0]], np.uint8), [(0, 0, 0), (255, 255, 255)])
     assert data.startswith(b"\x89PNG\r\n\x1a\n")
     assert data.endswith(b"IEND\xaeB`\x82")
+
+
+@pytest.mark.parametrize(
+    ("shape", "wrong", "told"),
+    [
+        ((3, 4), (slice(None), 2), "[:, 2]"),
+        ((3, 4), (1,), "[1, :]"),
+        ((2, 3, 4), (0, slice(1, None)), "[0, 1 or 2, :]"),
+        ((9,), slice(3, None), "[3:]"),
+        ((9,), slice(0, 5), "[:5]"),
+        ((9, 2), [0, 4], "[0 or 4, :]"),
+        ((9, 2), [0, 2, 4, 6], ""),
+        ((3, 4), (), ""),
+        ((3, 4), (1, 2), ""),
+        ((), (), ""),
+    ],
+)
+def test_blocks(shape: tuple[int, ...], wrong: object, told: str) -> None:
+    mask = np.zeros(shape, bool)
+    mask[wrong] = True  # type: ignore[index]
+    assert wrong_region(mask) == told
+
+
+def test_what_is_no_block_is_not_called_one() -> None:
+    assert wrong_region(np.eye(3, dtype=bool)) == ""
+    assert wrong_region(np.zeros((2, 2), bool)) == ""

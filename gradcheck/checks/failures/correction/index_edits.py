@@ -7,7 +7,8 @@ from itertools import permutations
 
 from gradcheck.checks.failures.correction.edit_position import EditPosition
 from gradcheck.checks.failures.correction.expression_pool import is_op
-from gradcheck.language.expr.nodes import Expr, Literal, Sequence, Slice
+from gradcheck.language.expr.nodes import Literal, Sequence, Slice
+from gradcheck.language.symbolic.simplify.product import integer
 
 
 def change_slice(at: EditPosition) -> Iterator[int]:
@@ -15,7 +16,7 @@ def change_slice(at: EditPosition) -> Iterator[int]:
     if not isinstance(at.node, Slice) or at.node.step is not None:
         return
     ends = [at.pool.value(bound) for bound in at.children]
-    first, last = (0 if bound is None else _whole(bound) for bound in (at.node.start, at.node.stop))
+    first, last = (0 if bound is None else integer(bound) for bound in (at.node.start, at.node.stop))
     if first is not None and last is not None and first >= 0 >= last:
         for start, stop in ((first - 1, last - 1), (first + 1, last + 1)):
             if start >= 0 >= stop:
@@ -29,7 +30,7 @@ def change_slice(at: EditPosition) -> Iterator[int]:
 def change_index(at: EditPosition) -> Iterator[int]:
     """Move an index by one place."""
     is_in_list = isinstance(at.parent, Sequence) and any(isinstance(c, Slice) for c in at.parent.children)
-    place = _whole(at.node) if is_in_list or (at.parent is not None and is_op(at.parent, "getitem")) else None
+    place = integer(at.node) if is_in_list or (at.parent is not None and is_op(at.parent, "getitem")) else None
     if place is not None:
         yield from (at.pool.literal(other) for other in (place - 1, place + 1) if (other < 0) == (place < 0))
 
@@ -53,7 +54,3 @@ def exchange_subscripts(at: EditPosition) -> Iterator[int]:
         inputs, result = text.replace(" ", "").split("->")
         for *operands, last in permutations((*inputs.split(","), result)):
             yield at.pool.literal(",".join(operands) + "->" + last)
-
-
-def _whole(bound: Expr) -> int | None:
-    return bound.value if isinstance(bound, Literal) and type(bound.value) is int else None

@@ -120,12 +120,6 @@ def _zero_residues(x: Dual, size: np.ndarray) -> np.ndarray:
     return np.where(known, 0, point.value("==", size, x.degree))
 
 
-def note_kink(x: Dual) -> None:
-    """Record that a graph has a kink at x = 0, or is undefined there."""
-    if x.point.regions.phase == "graph":
-        x.point.regions.compared.add(up_to_sign(x)[0])
-
-
 def _may_be_undefined(x: Dual) -> bool:
     """Return whether a formula compares what may be undefined in the graph."""
     if not x.degree.kinds & PARTIAL or x.point.integer_scale:
