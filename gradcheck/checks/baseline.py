@@ -78,9 +78,10 @@ class Baseline:
             return replace(found, status="xpassed", known=fact("known_no_more", claims=tuple(gone), file=self.file))
         return replace(found, status="xfailed", known=fact("known_failure", file=self.file))
 
-    def vanished_cases(self, result: RunResult) -> list[str]:
-        """Return known failing ids that no longer exist in files that ran."""
-        return sorted(self.claims.keys() & self._vanished_ids(result))
+    def vanished_cases(self, result: RunResult, is_there: Callable[[str], bool]) -> list[str]:
+        """Return known failing ids that no longer exist, as in `updated`."""
+        gone = self._vanished_ids(result)
+        return sorted(one for one in self.claims if one in gone or not is_there(one.partition("::")[0]))
 
     def _vanished_ids(self, result: RunResult) -> set[str]:
         files = {self.key(case.file) for case in result.cases}

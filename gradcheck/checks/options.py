@@ -119,11 +119,13 @@ class Options:
             number = getattr(self, name)
             if number is not None and not (isinstance(number, Real) and 0 <= float(number) < np.inf):
                 raise UsageError(f"{name} is {number!r}", hint="it is a finite number, and not negative")
-        for name in ("seed", "trials", "jobs"):
+        for name in ("seed", "trials", "jobs", "maxfail"):
             if not isinstance(number := getattr(self, name), (Integral, NoneType)):
                 raise UsageError(f"{name} is {number!r}", hint="it is a whole number")
         if self.jobs < 1:
             raise UsageError(f"{self.jobs} processes check nothing", hint="one is the least")
+        if self.maxfail is not None and self.maxfail < 1:
+            raise UsageError(f"maxfail is {self.maxfail}", hint="one is the least, and None runs all cases")
         if not self.engines:
             raise UsageError("no engine is to be checked", hint="name one, such as core")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -90,17 +90,21 @@ def _lines(entries: Sequence[Mapping[str, Any]]) -> str:
 
 def update_baseline(known: Baseline, result: RunResult, whole: bool) -> RunResult:
     """Write the failures, apply them; `whole` files drop cases not run."""
-    folder = Path(known.file).parent
-    now = known.updated(result, whole, lambda file: os.path.exists(folder / file))
+    now = known.updated(result, whole, _is_there(known))
     write_baseline(now)
     failures = sum(map(len, now.claims.values()))
     write_stderr(f"wrote {count(failures, 'known failure')} to {now.file}")
     return replace(result, cases=tuple(map(now.apply_to, result.cases)))
 
 
+def _is_there(known: Baseline) -> Callable[[str], bool]:
+    """Return a function that tells whether a case file still exists."""
+    return lambda file: os.path.exists(Path(known.file).parent / file)
+
+
 def report_removed_cases(known: Baseline, result: RunResult) -> int:
     """Report baseline cases that no longer exist; return the exit code."""
-    gone = known.vanished_cases(result)
+    gone = known.vanished_cases(result, _is_there(known))
     if not gone:
         return 0
     more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""

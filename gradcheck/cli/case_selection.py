@@ -54,11 +54,11 @@ class CaseSelection:
 
             found = changed_since(found, self.changed_since, self.code, self._code_of)
             found = _require_changed_cases(found, self.changed_since)
+        if self.shard is not None:  # before an order of this machine's own
+            found = _select_shard(found, *self.shard)
         if self.last_failed:
-            found = failed_only(found)
-        elif self.failed_first:
-            found = failed_first(found)
-        return found if self.shard is None else _select_shard(found, *self.shard)
+            return failed_only(found)
+        return failed_first(found) if self.failed_first else found
 
     def _code_of(self, case: Case) -> list[str]:
         """Return the files of the engines that overrides choose for a case."""

@@ -98,6 +98,8 @@ def _check_paths(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
     chosen["shrink"] = _shrink_effort(chosen["shrink"], outputs)
     if chosen.pop("exitfirst"):
         chosen["maxfail"] = 1
+    if fix or update:
+        chosen["maxfail"] = None  # a case that does not run is neither corrected nor known
     unset = (None, ())
     given = {name: value for name, value in chosen.items() if value not in unset}
     if update:

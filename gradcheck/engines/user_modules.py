@@ -111,9 +111,8 @@ def _is_name_taken(root: Path, path: Path) -> bool:
 def _imported_folder(path: Path) -> Path | None:
     """Return the outermost folder that a file imports from as a package.
 
-    The file, a neighbour that it imports, or a package around it imports a module that the folder has, though the
-    folder may lack `__init__.py`. A clone is often named like the package inside; under another name its classes would
-    exist twice."""
+    The file, a neighbour that it imports, or a package around it imports a module of the folder, which may lack
+    `__init__.py`. Under another name, the classes of a clone named like the package inside would exist twice."""
     packages = takewhile(Path.is_file, (folder / "__init__.py" for folder in path.parents))
     imported = {found for file in (path, *_neighbours(path), *packages) for found in _imports(file)}
     for folder in reversed(path.parents):
@@ -209,9 +208,9 @@ class _UncachedLoader(SourceFileLoader):
 def allow_imports_from(folder: Path | None, last: Path | None = None, asked: str = "") -> Iterator[None]:
     """Let a folder's files import each other; take unknown names from `last`.
 
-    This module, and compiled code, may import the package `asked` alone.
-    Modules of the same names from other folders are hidden during the block. The folder's modules that are named like
-    Python's own are hidden after it. Functions of the folder may import its modules later, too."""
+    This module, and compiled code, may import the package `asked` alone. Modules of the same names from other folders
+    are hidden in the block, and the folder's modules that are named like Python's own after it. Functions of the folder
+    may import its modules later, too."""
     finders = {at: _FolderFinder(str(place), asked) for place, at in ((folder, 0), (last, _after_installed())) if place}
     with ExitStack() as stack:
         for at, finder in finders.items():
@@ -250,9 +249,8 @@ class _FolderFinder(MetaPathFinder):
         return found if elsewhere is None or elsewhere.origin is None else None
 
     def _may_import(self, name: str, file: str) -> bool:
-        if file == __file__:
-            return name == self.asked
-        return file.startswith(os.path.join(self.folder, "")) and not is_installed_file(file)
+        is_of_folder = file.startswith(os.path.join(self.folder, "")) and not is_installed_file(file)
+        return name == self.asked if file == __file__ else is_of_folder
 
 
 def _module_in(file: str | None) -> ModuleType | None:

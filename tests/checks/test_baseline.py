@@ -74,9 +74,10 @@ def test_what_ran_is_written_anew_and_what_did_not_may_stay() -> None:
     ran = RunResult((result(claim("formula", "y")), replace(result(status="passed"), id="a.yaml::c")), 0.0, {})
     before = Baseline("k", {ID: frozenset({X}), "a.yaml::c": frozenset({X}), "o": frozenset({X}), "p": frozenset({X})})
     assert before.updated(ran, False, lambda file: file == "o").claims == {"o": {X}, ID: {Y}}
-    assert Baseline("k", {"a.yaml::gone": frozenset({X}), "o.yaml::c": frozenset({X})}).vanished_cases(ran) == [
-        "a.yaml::gone"
-    ]
+    several = Baseline("k", {f"{file}.yaml::c": frozenset({X}) for file in ("a", "o", "lost")})
+    assert several.vanished_cases(ran, lambda file: file != "lost.yaml") == ["lost.yaml::c"]
+    gone = Baseline("k", {"a.yaml::gone": frozenset({X}), "o.yaml::c": frozenset({X})})
+    assert gone.vanished_cases(ran, lambda file: True) == ["a.yaml::gone"]
 
 
 def test_a_case_is_called_as_it_is_seen_from_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

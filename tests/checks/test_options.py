@@ -26,6 +26,7 @@ SQUARE = "{inputs: {x: [1, 2]}, graph: {y: x * x, loss: y.sum()}}"
         ({"timeout": float("nan")}, "timeout is nan"),
         ({"atol": float("inf")}, "atol is inf"),
         ({"seed": "7"}, "seed is '7'; it is a whole number"),
+        ({"maxfail": 0}, "maxfail is 0"),
         ({"jobs": 1.5}, "jobs is 1.5; it is a whole number"),
         ({"engines": ()}, "no engine"),
     ],

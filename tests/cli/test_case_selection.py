@@ -32,6 +32,14 @@ def test_some_cases_of_a_file_are_no_whole_file() -> None:
     assert not CaseSelection(("cases",), changed_since="HEAD").has_whole_files
 
 
+def test_parts_are_the_same_on_machines_with_other_failures(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [CaseSelection(("cases",), shard=(1, 3))()]
+    for failed in ("cases/more1.yaml::more1", "cases/more4.yaml::more4"):
+        monkeypatch.setattr("gradcheck.cli.last_failed.read_last_failed", lambda failed=failed: frozenset({failed}))
+        parts.append(CaseSelection(("cases",), shard=(1, 3), failed_first=True)())
+    assert len({frozenset(case.id for case in part.cases) for part in parts}) == 1
+
+
 def test_a_part_that_is_empty_is_told(cases: Path) -> None:
     with pytest.raises(NothingToDo, match=r"part 3 of 3 is empty: there is no more than 2; make fewer parts"):
         CaseSelection(("cases",), shard=(3, 3))()
