@@ -324,10 +324,15 @@ class _SettingsFile:
         if option.name in ("engines", "reference"):
             return self._engine(converted)
         if isinstance(option.type, click.Path):
-            return Path(os.path.relpath(self.path.parent / converted))
-        if option.name == "reports":
-            return converted[0], Path(os.path.relpath(self.path.parent / converted[1]))
-        return converted
+            return self._own_file(converted)
+        return (converted[0], self._own_file(converted[1])) if option.name == "reports" else converted
+
+    def _own_file(self, path: Path) -> Path:
+        """Return a file below the folder of settings; text elsewhere may be code."""
+        inside = os.path.relpath(self.path.parent / path, self.path.parent)
+        if {os.pardir, ".git"} & set(Path(inside).parts) or os.path.isabs(inside):
+            raise UsageError(f"'{path}' is not below the folder of {self.name}", hint="name it on the command line")
+        return Path(os.path.relpath(self.path.parent / path))
 
     def _engine(self, spec: str) -> str:
         where, colon, attribute = spec.rpartition(":")

@@ -317,6 +317,18 @@ def test_a_module_of_the_folder_is_not_the_package_that_the_environment_names(
     assert not Path("ran").exists()
 
 
+@pytest.mark.parametrize("path", ["../profile", "a/../../x.json", "/etc/x.json", ".git/hooks/x", "a/.git/x"])
+@pytest.mark.parametrize("key", ["output = {!r}", "baseline = {!r}", "report = ['full={}']"])
+def test_a_file_of_settings_names_no_file_elsewhere(folder: Path, gradcheck: Any, key: str, path: str) -> None:
+    """A shell or Python may read a report there as code."""
+    (folder / "gradcheck.toml").write_text(f"{key.format(path)}\n")
+    outcome = gradcheck("config")
+    assert (outcome.code, outcome.err) == (
+        2,
+        f"gradcheck: gradcheck.toml:1:1: '{path}' is not below the folder of gradcheck.toml; name it on the command line\n",
+    )
+
+
 def test_processes_of_an_isolated_run_look_in_no_working_directory(
     cases: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
