@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gradcheck.cli.group import NothingToDo
@@ -30,7 +29,7 @@ class CaseSelection:
     last_failed: bool = False
     failed_first: bool = False
     changed_since: str | None = None
-    code: tuple[str, ...] = ()  # files that every case depends on
+    engines: tuple[str, ...] = ()  # those that every case depends on
     overrides: tuple[Override, ...] = ()  # those whose cases depend on more files
 
     @classmethod
@@ -38,7 +37,7 @@ class CaseSelection:
         """Take all options of selection out of `chosen`."""
         names = ("keyword", "tags", "shard", "last_failed", "failed_first", "changed_since")
         selected = {name: chosen.pop(name) for name in names}
-        return cls(paths, **selected, code=_engine_files(chosen), overrides=tuple(chosen.get("overrides", ())))
+        return cls(paths, **selected, engines=engine_names(chosen), overrides=tuple(chosen.get("overrides", ())))
 
     @property
     def has_whole_files(self) -> bool:
@@ -50,9 +49,10 @@ class CaseSelection:
         """Return cases and errors of files. Raises NothingToDo for neither."""
         found = select(self.paths, self.keyword, self.tags)
         if self.changed_since is not None:
-            from gradcheck.cli.git_changes import changed_since
+            from gradcheck.cli.git_changes import changed_since, code_files
 
-            found = changed_since(found, self.changed_since, self.code, self._code_of)
+            code = [file for spec in self.engines for file in code_files(spec)]
+            found = changed_since(found, self.changed_since, code, self._code_of)
             found = _require_changed_cases(found, self.changed_since)
         if self.shard is not None:  # before an order of this machine's own
             found = _select_shard(found, *self.shard)
@@ -62,16 +62,10 @@ class CaseSelection:
 
     def _code_of(self, case: Case) -> list[str]:
         """Return the files of the engines that overrides choose for a case."""
-        return [file for one in self.overrides if one.applies_to(case) for file in _engine_files(one.choices)]
+        from gradcheck.cli.git_changes import code_files  # here, since few runs ask git
 
-
-def _engine_files(choices: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the files of the engines, also of `MODULE:NAME` in this folder."""
-    places = [Path(spec.rpartition(":")[0]) for spec in engine_names(choices) if ":" in spec]
-    files = [place for place in places if place.suffix == ".py"]
-    modules = [Path(*str(place).split(".")) for place in places if place.suffix != ".py"]
-    found = [file for one in modules for file in (Path(f"{one}.py"), one / "__init__.py") if file.is_file()]
-    return tuple(map(str, (*files, *found)))
+        names = engine_names(*(one.choices for one in self.overrides if one.applies_to(case)))
+        return [file for spec in names for file in code_files(spec)]
 
 
 def _require_changed_cases(found: Loaded, revision: str) -> Loaded:

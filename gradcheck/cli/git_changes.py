@@ -11,10 +11,12 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from gradcheck.checks.isolation.memory_limit import memory_limit
+from gradcheck.engines.user_modules import is_installed_file
 from gradcheck.errors import UsageError
 from gradcheck.language.case import STDIN, Case, Loaded
 from gradcheck.language.loader.case_files import folders_below
@@ -71,9 +73,19 @@ def _code_of(case: Case) -> list[str]:
     files = []
     for one in case.implementations:
         folder = os.path.dirname(one.place.file)
-        where = (reference.rpartition(":")[0] for reference in (one.call, one.backward))
-        files += [os.path.join(folder, file) for file in where if file.endswith(".py")]
+        files += [file for reference in (one.call, one.backward) for file in code_files(reference, folder)]
     return files
+
+
+def code_files(reference: str, folder: str = "") -> list[str]:
+    """Return the file of `FILE.py:NAME` or `MODULE:NAME`; none if installed."""
+    where = reference.rpartition(":")[0]
+    if where.endswith(".py"):
+        return [os.path.join(folder, where)]
+    modules = [os.path.join(place, *where.split(".")) for place in (os.curdir, *sys.path) if where]
+    files = (file for one in modules for file in (f"{one}.py", os.path.join(one, "__init__.py")))
+    found = next(filter(os.path.isfile, files), "")
+    return [] if not found or is_installed_file(found) else [found]
 
 
 class _Tree:

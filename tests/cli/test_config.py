@@ -323,10 +323,8 @@ def test_a_file_of_settings_names_no_file_elsewhere(folder: Path, gradcheck: Any
     """A shell or Python may read a report there as code."""
     (folder / "gradcheck.toml").write_text(f"{key.format(path)}\n")
     outcome = gradcheck("config")
-    assert (outcome.code, outcome.err) == (
-        2,
-        f"gradcheck: gradcheck.toml:1:1: '{path}' is not below the folder of gradcheck.toml; name it on the command line\n",
-    )
+    told = f"gradcheck: gradcheck.toml:1:1: '{path}' is not below the folder of gradcheck.toml; name it "
+    assert (outcome.code, outcome.err) == (2, f"{told}on the command line\n")
 
 
 def test_processes_of_an_isolated_run_look_in_no_working_directory(

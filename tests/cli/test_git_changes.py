@@ -226,6 +226,23 @@ def test_a_case_changes_with_the_code_that_it_names(repository: Path, gradcheck:
     assert listed(gradcheck, *words) == ["code"]
 
 
+def test_a_case_changes_with_a_module_elsewhere_that_it_names(
+    repository: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = repository / "src" / "somebodys_own.py"
+    code.parent.mkdir()
+    code.write_text("def double(x):\n    return x + x\n")
+    monkeypatch.syspath_prepend(str(code.parent))
+    text = CASE.format(name="code") + "implementations: {y: 'somebodys_own:double'}\n"
+    (repository / "sub" / "cases" / "code.yaml").write_text(text)
+    git("add", ".")
+    git("commit", "-m", "code")
+    words = ("--changed-since", "HEAD", "--allow-code")
+    assert listed(gradcheck, *words) == []
+    code.write_text(code.read_text() + "\n")
+    assert listed(gradcheck, *words) == ["code"]
+
+
 def test_ends_of_lines_are_no_change(repository: Path, gradcheck: Any) -> None:
     old = repository / "sub" / "cases" / "old.yaml"
     old.write_bytes(old.read_bytes().replace(b"\n", b"\r\n"))
