@@ -86,12 +86,17 @@ def _without_commands(text: str) -> str:
 
 
 def _is_named(path: Path, config: pytest.Config) -> bool:
-    inside, name = os.path.relpath(path, config.rootpath).replace(os.sep, "/"), path.stem + path.suffix.lower()
-    patterns = [*_ALWAYS, *config.getini("gradcheck_files")]
+    inside, name = _inside(path, config), path.stem + path.suffix.lower()
+    patterns = [*_ALWAYS, *(_inside(entry, config) for entry in config.getini("gradcheck_files"))]
     return any(
-        fnmatch(name, pattern) or fnmatch(inside, pattern) or inside.startswith(pattern.rstrip("/") + "/")
+        fnmatch(name, pattern) or fnmatch(inside, pattern) or pattern == "." or inside.startswith(f"{pattern}/")
         for pattern in patterns
     )
+
+
+def _inside(path: str | Path, config: pytest.Config) -> str:
+    """Return a path, or a pattern, as seen from the root: `cases` for `./cases/`."""
+    return os.path.relpath(config.rootpath / path, config.rootpath).replace(os.sep, "/")
 
 
 class CaseFile(pytest.File):

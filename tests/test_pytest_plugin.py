@@ -175,6 +175,14 @@ def test_a_configuration_commands_no_terminal_and_no_service(tmp_path: Path, mon
     assert not [line for line in lines if "##vso" in line or "\x1b" in line]
 
 
+@pytest.mark.parametrize("entry", [".", "./sub", "sub/../sub/", "{root}/sub", "./sub/*.yaml", "one.yaml"])
+def test_an_entry_may_be_any_spelling_of_a_path(tmp_path: Path, entry: str) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "one.yaml").write_text(GOOD)
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\ngradcheck_files = {entry.format(root=tmp_path)}\n")
+    assert call(tmp_path)[1][-1].startswith("1 passed")
+
+
 @pytest.mark.parametrize(("entry", "code"), [("casses", 4), ("more/non.yaml", 4), ("more/*.yaml", 0), ("any.yaml", 0)])
 def test_an_entry_of_the_option_that_nothing_matches_is_an_error(tmp_path: Path, entry: str, code: int) -> None:
     (tmp_path / "test_own.py").write_text("def test_own():\n    pass\n")
