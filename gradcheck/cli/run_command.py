@@ -171,7 +171,10 @@ def _baseline(file: Path | None, update: bool, strict: bool) -> Baseline | None:
         return None
     from gradcheck.cli.baseline_file import read_baseline
 
-    return read_baseline(file, update)
+    found = read_baseline(file, update)
+    if strict and not update and not found.agreement:
+        raise UsageError(f"--fail-on-drift: {found.file} records no agreement", hint="run --update-baseline first")
+    return found
 
 
 def _check_and_update_baseline(which: CaseSelection, given: dict[str, Any], outputs: Outputs) -> int:

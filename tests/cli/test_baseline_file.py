@@ -151,6 +151,15 @@ def test_nothing_that_a_baseline_holds_is_a_crash(cases: Path, gradcheck: Any, t
     assert outcome.err.startswith(("gradcheck: cannot read the baseline", "gradcheck: 'known.json' is no baseline"))
 
 
+def test_a_baseline_without_agreement_shows_no_drift(cases: Path, gradcheck: Any) -> None:
+    Path("known.json").write_text('{"gradcheck-baseline": 1, "failures": [null]}\n')
+    outcome = gradcheck("run", *QUICK, "--fail-on-drift")
+    assert (outcome.code, outcome.err) == (
+        2,
+        "gradcheck: --fail-on-drift: known.json records no agreement; run --update-baseline first\n",
+    )
+
+
 def test_many_claims_of_one_case_take_time_in_proportion(cases: Path, gradcheck: Any) -> None:
     Path("elsewhere.yaml").touch()
     claims = [{"case": "elsewhere.yaml::a", "what": str(number)} for number in range(100_000)]
