@@ -77,7 +77,16 @@ def test_they_hold_in_a_case_file(name: str, stated: str, tmp_path: Path) -> Non
 
 @SPECS
 @pytest.mark.parametrize(
-    "choices", [{"nonsense": 1}, {"tolerence": 1e-3}, {"order": 3}, {"tolerance": -1}, {"sizes": 0.5}]
+    "choices",
+    [
+        {"nonsense": 1},
+        {"tolerence": 1e-3},
+        {"order": 3},
+        {"tolerance": -1},
+        {"tolerance": float("inf")},
+        {"atol": float("inf")},
+        {"sizes": 0.5},
+    ],
 )
 def test_an_unknown_choice_is_an_error(spec: str | None, choices: dict[str, Any]) -> None:
     with pytest.raises(UsageError):

@@ -113,3 +113,24 @@ def test_a_parameter_may_be_called_inputs() -> None:
         check_function_itself(lambda inputs: inputs.sin(), inputs=given)
         with pytest.raises(AssertionError, match="gradient of inputs"):
             check_function_itself(functions.WrongSign.apply, inputs=given, spec="tanh(inputs)")
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "spec"),
+    [
+        (functions.WrongSign.apply, (0,), None),
+        (functions.WrongSign.apply, (0,), "tanh(x)"),
+        (functions.WrongSign.apply, "full([3], nan)", "tanh(x)"),
+        (lambda x: torch.log(-x * x - 1), (3,), None),
+        ((lambda x: np.append(x * x, np.inf), lambda g, x: 5 * x * g[:-1]), (3,), None),
+    ],
+)
+def test_a_check_that_compares_no_number_fails(function: Any, x: Any, spec: str | None) -> None:
+    with pytest.raises(AssertionError, match="nothing is compared"):
+        check_function_itself(function, x=x, spec=spec)
+
+
+@pytest.mark.parametrize("spec", [None, "sum(x) + w * w"])
+def test_an_empty_input_passes_beside_one_with_elements(spec: str | None) -> None:
+    check_function_itself(lambda x, w: x.sum() + w * w, x=(0,), w=(3,), spec=spec)
+    check_function_itself(torch.sin, x=(3,), choices={"sizes": [0, 5]})

@@ -23,6 +23,7 @@ from gradcheck.checks.scheduling.run import environment, run
 from gradcheck.errors import GradcheckError, InvalidCase, Place, UsageError, exception_text
 from gradcheck.interrupts import marked_interrupts
 from gradcheck.language.case import Case, Generalize, Implementation, Value
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.trial_draws import with_trials
 from gradcheck.testing.check_failure import CheckFailed, with_snippet
 from gradcheck.testing.constant_arguments import constant_arguments, with_note
@@ -122,7 +123,9 @@ def result_of_call(call: PythonCall, choices: Mapping[str, Any] | None) -> RunRe
         code = replace(code, given=split.arguments if split.arguments.objects or is_reordered else None)
         case = with_trials(replace(case, implementations=(code,)))
         found = run(case, **{"allow_code": True, **own.options})
-        found = replace(found, cases=tuple(_with_python_snippet(case, one) for one in found.cases))
+        found = replace(
+            found, cases=tuple(_with_python_snippet(case, _failed_without_numbers(one, code)) for one in found.cases)
+        )
     return replace(found, cases=tuple(with_note(replace(one, reproduce=""), constants) for one in found.cases))
 
 
@@ -131,6 +134,21 @@ def failure_of(found: RunResult) -> CheckFailed:
     from gradcheck.reports import Look, render
 
     return CheckFailed(render(found, look=Look(width=100, verbosity=-1)), found)
+
+
+def _failed_without_numbers(found: CaseResult, code: Implementation) -> CaseResult:
+    """Return the result, failed if no number of the code was compared."""
+    from gradcheck.checks.implementations.self_consistency import nothing_compared
+
+    own = [c for c in found.comparisons if c.engine == code.name and c.elements and not c.has_note("graph_is_nan")]
+    gradients = [c for c in own if c.what == ClaimKind.GRADIENT and found.case and c.tensor in found.case.inputs]
+    compared = any(
+        c.elements > sum(note["count"] for note in c.notes if note.kind in ("nans_agree", "infinities_agree"))
+        for c in (*gradients, *(c for c in own if c.what == ClaimKind.VALUE))
+    )
+    if found.status != "passed" or (gradients and compared):
+        return found
+    return replace(found, status="failed", comparisons=(*found.comparisons, nothing_compared(code.name, code.entry)))
 
 
 def _with_python_snippet(case: Case, found: CaseResult) -> CaseResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -72,8 +73,8 @@ def _dtype(said: Any) -> str:
 
 def _tolerance(tolerance: Any, both: StatedTolerance) -> StatedTolerance | None:
     for number in (tolerance, both.rtol, both.atol):
-        if number is not None and (not isinstance(number, (int, float)) or not number >= 0):
-            raise UsageError(f"a tolerance is {number!r}", hint="it is a number such as 1e-5, and not negative")
+        if number is not None and (not isinstance(number, (int, float)) or not 0 <= number < math.inf):
+            raise UsageError(f"a tolerance is {number!r}", hint="it is a finite number such as 1e-5, and not negative")
     return None if both == StatedTolerance() else both
 
 

@@ -25,6 +25,8 @@ from gradcheck.reports.phrases.jacobian_report import jacobian_report
 
 #: The first step of differences, in units of an element's size; rounding; and the relative error that suffices.
 _FIRST, _UNIT, _ENOUGH = 2.0**-3, 2.0**-50, 1e-11
+#: Two calls differ by no more than this part of the largest result; a wider error bar decides nothing.
+_SAME, _CLEAR = 1e-9, 1e-3
 #: The mistakes that are tried, in order.
 _GUESSES = (wrong_products, orders, factors, parts, blocks, orders_of_lines, some_entries, wrong_diagonal)
 #: The points beside the given one, and the most entries of a Jacobian.
@@ -50,18 +52,28 @@ def check_jacobian(
     `LinearOperator`, whose `matvec` and `rmatvec` are checked. A gradient `fun` and its Hessian are such a pair too.
     The derivatives are by differences with error bars, at `x` and at two points near it.
 
-    Raises AssertionError with the entries that differ, and UsageError for an invalid call.
+    Raises AssertionError with the entries that differ, or if differences decide none, and UsageError for an invalid
+    call.
     """
-    start = np.asarray(x, dtype=np.float64)
+    if not (0 <= rtol < np.inf and 0 <= atol < np.inf):
+        raise UsageError(f"rtol is {rtol!r} and atol {atol!r}", hint="they are finite numbers, and not negative")
+    start = _real(x, "x")
     wrong: list[Entries] = []
     reports: list[str] = []
+    is_decided = np.zeros((), bool)
     for number, at in enumerate(_points(start, seed)):
-        value = np.asarray(function(at.copy()))
+        value, again = (_real(function(at.copy()), "function(x)") for _ in range(2))
+        if not value.size * at.size:
+            raise UsageError("there is nothing to compare: x or function(x) has no element")
         if not np.isfinite(value).all():
             continue
+        if value.shape != again.shape or not np.max(np.abs(value - again)) <= _SAME * np.max(np.abs(value)):
+            raise AssertionError(f"function(x) varies from call to call, at x = {at.tolist()!s:.200}")
         if value.size * at.size > _MOST_ENTRIES:
             raise UsageError(f"a Jacobian of {value.size:,} times {at.size:,} elements is too large to be checked")
         want, bars = _derivative(function, at, value.shape)
+        scale = max(np.max(np.abs(want)), np.max(np.abs(value)) / (np.max(np.abs(at)) or 1.0))
+        is_decided = is_decided | (np.isfinite(bars) & np.any(bars <= _CLEAR * scale))
         for name, got in _claimed(jacobian(at.copy()), value.shape, at.shape):
             right = want if name != "rmatvec" else np.moveaxis(want, range(value.ndim), range(-value.ndim, 0))
             bar = bars if name != "rmatvec" else np.moveaxis(bars, range(value.ndim), range(-value.ndim, 0))
@@ -75,6 +87,17 @@ def check_jacobian(
         known = common_mistake(first, _GUESSES) if first else None
         cause = f"\n  cause: {say(known[1])}" if known else ""
         raise AssertionError(f"{reports[0]}{cause}") from None
+    if not is_decided.any():
+        raise AssertionError("nothing is compared: at and near x, nothing is finite, or differences decide nothing")
+    if not is_decided.all():
+        raise AssertionError(f"{np.sum(~is_decided)} of {is_decided.size} entries have no derivative by differences")
+
+
+def _real(given: Any, name: str) -> np.ndarray:
+    array = np.asarray(given)
+    if np.iscomplexobj(array) and np.any(array.imag != 0):
+        raise UsageError(f"{name} is complex", hint="give its real and imaginary parts as two functions")
+    return np.asarray(array.real, dtype=np.float64)
 
 
 def _points(start: np.ndarray, seed: int) -> Iterator[np.ndarray]:
@@ -96,9 +119,11 @@ def _derivative(function: Callable[..., Any], at: np.ndarray, shape: tuple[int, 
         first = 2.0 ** np.floor(np.log2(_FIRST * size))
 
         def along(step: float, unit: np.ndarray = unit) -> np.ndarray:
-            return np.asarray(function(at + step * unit.reshape(at.shape)), dtype=np.float64).ravel()
+            return _real(function(at + step * unit.reshape(at.shape)), "function(x)").ravel()
 
         found[:, column], bars[:, column] = array_derivative(along, first, _UNIT, _ENOUGH)
+    is_known = np.isfinite(found)
+    found, bars = np.where(is_known, found, 0.0), np.where(is_known, bars, np.inf)
     return found.reshape(shape + at.shape), bars.reshape(shape + at.shape)
 
 
@@ -106,12 +131,12 @@ def _claimed(given: Any, rows: tuple[int, ...], columns: tuple[int, ...]) -> Ite
     """Yield what a Jacobian claims as arrays: of an operator, both products."""
     if hasattr(given, "rmatvec"):
         count, size = int(np.prod(rows)), int(np.prod(columns))
-        forward = [np.asarray(given.matvec(unit)).ravel() for unit in np.eye(size)]
+        forward = [_real(given.matvec(unit), "matvec").ravel() for unit in np.eye(size)]
         yield "matvec", np.stack(forward, axis=1).reshape(rows + columns)
-        backward = [np.asarray(given.rmatvec(unit)).ravel() for unit in np.eye(count)]
+        backward = [_real(given.rmatvec(unit), "rmatvec").ravel() for unit in np.eye(count)]
         yield "rmatvec", np.stack(backward, axis=1).reshape(columns + rows)
         return
     dense = given.toarray() if hasattr(given, "toarray") else given
-    array, shape = np.asarray(dense, dtype=np.float64), rows + columns
+    array, shape = _real(dense, "jacobian(x)"), rows + columns
     is_alike = [size for size in array.shape if size != 1] == [size for size in shape if size != 1]
     yield "jacobian(x)", array.reshape(shape) if is_alike else array  # such as (4, 4) for columns, (1, n) for a number

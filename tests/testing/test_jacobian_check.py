@@ -10,6 +10,7 @@ from scipy.optimize import rosen, rosen_der, rosen_hess  # type: ignore[import-u
 from scipy.sparse import csr_array, diags_array  # type: ignore[import-untyped]
 from scipy.sparse.linalg import LinearOperator  # type: ignore[import-untyped]
 
+from gradcheck.errors import UsageError
 from gradcheck.testing import check_jacobian
 
 W = np.array([[1.0, -2.0, 0.5], [0.3, 2.0, -1.0]])
@@ -89,3 +90,47 @@ def test_a_column_and_a_single_number_may_leave_out_axes_of_size_1() -> None:
     check_jacobian(lambda x: np.sum(x**2), lambda x: 2 * x[None], X)
     with pytest.raises(AssertionError, match="expected"):
         check_jacobian(lambda x: np.sum(x**2), lambda x: np.diag(x), X)
+
+
+NUMBERS = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda x: np.full(3, np.nan), "nothing is finite"),
+        (lambda x: np.append(x[:2] ** 2, np.inf), "nothing is finite"),
+        (lambda x: np.where(x == X, 1.0, np.nan), "3 of 9 entries have no derivative"),
+        (lambda x: NUMBERS.standard_normal(3), "varies from call to call"),
+        (lambda x: x**2 + 1e-6 * NUMBERS.standard_normal(3), "varies from call to call"),
+    ],
+)
+def test_a_function_that_differences_say_nothing_of_fails(function: Any, words: str) -> None:
+    with pytest.raises(AssertionError, match=words):
+        check_jacobian(function, lambda x: np.zeros((3, 3)), x=X)
+
+
+@pytest.mark.parametrize(
+    ("function", "jacobian", "given", "words"),
+    [
+        (np.square, lambda x: np.ones((3, 3)), {"x": X, "atol": np.inf}, "atol inf"),
+        (np.square, lambda x: np.ones((3, 3)), {"x": X, "rtol": np.inf}, "rtol is inf"),
+        (np.square, lambda x: np.ones((0, 0)), {"x": np.ones(0)}, "no element"),
+        (lambda x: x[:0], lambda x: np.ones((0, 3)), {"x": X}, "no element"),
+        (lambda x: x**2 * (1 + 5j), lambda x: np.diag(2 * x), {"x": X}, r"function\(x\) is complex"),
+        (lambda x: x**2 + (x != X) * 1j, lambda x: np.diag(2 * x), {"x": X}, r"function\(x\) is complex"),
+        (np.square, lambda x: np.diag(2 * x) * (1 + 5j), {"x": X}, r"jacobian\(x\) is complex"),
+        (np.square, lambda x: np.diag(2 * x), {"x": X * 1j}, "x is complex"),
+    ],
+)
+def test_a_call_that_could_not_fail_is_refused(function: Any, jacobian: Any, given: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        check_jacobian(function, jacobian, **given)
+
+
+def test_constants_and_complex_numbers_without_an_imaginary_part_pass() -> None:
+    check_jacobian(lambda x: np.full(3, 0.1), lambda x: np.zeros((3, 3)), x=X)
+    check_jacobian(lambda x: np.round(x), lambda x: np.zeros((3, 3)), x=X)
+    check_jacobian(lambda x: x**2 + 0j, lambda x: np.diag(2 * x), x=X)
+    with np.errstate(all="ignore"):
+        check_jacobian(np.sqrt, lambda x: np.diag(0.5 / np.sqrt(x)), x=[0.0, 1.0, 2.0])

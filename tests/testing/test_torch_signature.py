@@ -181,3 +181,40 @@ class Noisy(torch.autograd.Function):
 def test_nondet_tol_excuses_noise_in_a_backward() -> None:
     assert gradcheck(Noisy.apply, _x(3), nondet_tol=1e-5)
     assert not gradcheck(Noisy.apply, _x(3), nondet_tol=1e-8, raise_exception=False)
+
+
+class Off(torch.autograd.Function):
+    """A backward that is the same each time, and wrong by 0.01."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g + 0.01
+
+
+@pytest.mark.parametrize("function", [Off.apply, lambda x: Off.apply(Noisy.apply(x))])
+def test_nondet_tol_excuses_no_difference_from_the_right_gradient(function: Any) -> None:
+    assert not gradcheck(function, _x(3), nondet_tol=0.1, raise_exception=False)
+
+
+class Nowhere(torch.autograd.Function):
+    """A function without a number."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return torch.log(-x * x - 1)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * float("nan")
+
+
+@pytest.mark.parametrize(
+    ("function", "size"), [(Nowhere.apply, 3), (lambda x: x * x + float("inf"), 3), (functions.WrongSign.apply, 0)]
+)
+def test_a_function_without_a_number_to_compare_fails(function: Any, size: int) -> None:
+    with pytest.raises(AssertionError, match="nothing is compared"):
+        gradcheck(function, _x(size))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
@@ -78,6 +79,8 @@ def _checked(case: Case, engine: CodeEngine, forward_engine: CodeEngine | None, 
         context.found += compared
     if not points[0].problem.seeds[0]:  # the code raises for the given inputs
         return context
+    if not any(_has_numbers(point, noise) for point in points):
+        context.found.append(nothing_compared(engine.name, engine.entry))
     stated = (
         case.engine_tolerance is not None and (case.engine_tolerance.rtol or 0.0) > base(points[0].problem.dtype).rtol
     )
@@ -117,6 +120,22 @@ def _compared(point: Point, noise: CodeNoise, known: Collection[str]) -> Iterato
         if name in point.problem.inputs and name not in known
     ]
     yield from compare_with_differences(claims) if claims else ()
+
+
+def nothing_compared(code: str, entry: str) -> Comparison:
+    """Return the failure of code that has no numbers to compare at any point."""
+    return Subject(ClaimKind.CODE, entry, 0, code, DIFFERENCES).failed(fact("nothing_compared", engine=code))
+
+
+def _has_numbers(point: Point, noise: CodeNoise) -> bool:
+    """Return whether there are gradients, and results that can confirm them.
+
+    Differences need finite ones alone; torch's gradient of the forward needs some."""
+    got = point.evaluation(noise.engine)
+    results = [got.states[0].values[root] for root in point.problem.seeds[0]] if got.states else []
+    finite = np.concatenate([np.isfinite(wide(one)).ravel() for one in results] or [np.zeros(1, bool)])
+    is_enough = finite.all() if noise.forward_engine is None else finite.any()
+    return bool(finite.size and is_enough and any(g is not None and g.size for g in _gradients(got).values()))
 
 
 def _gradients(evaluation: Evaluation) -> Mapping[str, np.ndarray | None]:

@@ -141,7 +141,7 @@ class ImplementationReader:
         if data is None:
             return None
         if isinstance(data, (int, float)) and not isinstance(data, bool):
-            return StatedTolerance(rtol=float(data))
+            data = {"rtol": data}
         if not isinstance(data, dict):
             self.scope.add_error(f"{path_text(path)} takes a mapping, not {describe(data)}", path, "write {rtol: 1e-6}")
             return None

@@ -105,6 +105,7 @@ add_phrases(
         "along_a_direction": "it is not what the results change by, moved at random",
         "along_all_together": "where {names:commas} move together it is not what the results change by, though each "
         "alone is: what each gets of a tie adds up to another total",
+        "nothing_compared": "nothing is compared: {engine} has no gradient with elements and a finite result anywhere",
         "less_precise": "{engine} computes in less precision than {dtype} has: what it returns does not answer to "
         "changes that {dtype} sees",
         "rounded_operand": "the gradient of {name} is off by {size:magnitude}, where its largest is "
