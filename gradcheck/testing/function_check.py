@@ -18,9 +18,10 @@ from gradcheck.autograd import dtypes
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.options import Options
 from gradcheck.checks.pipeline import verdict
-from gradcheck.checks.result import CaseResult, RunResult
+from gradcheck.checks.result import CaseResult, RunResult, Subject
 from gradcheck.checks.scheduling.run import environment, run
 from gradcheck.errors import GradcheckError, InvalidCase, Place, UsageError, exception_text
+from gradcheck.facts import fact
 from gradcheck.interrupts import marked_interrupts
 from gradcheck.language.case import Case, Generalize, Implementation, Value
 from gradcheck.language.claim_kind import ClaimKind
@@ -123,9 +124,7 @@ def result_of_call(call: PythonCall, choices: Mapping[str, Any] | None) -> RunRe
         code = replace(code, given=split.arguments if split.arguments.objects or is_reordered else None)
         case = with_trials(replace(case, implementations=(code,)))
         found = run(case, **{"allow_code": True, **own.options})
-        found = replace(
-            found, cases=tuple(_with_python_snippet(case, _failed_without_numbers(one, code)) for one in found.cases)
-        )
+        found = replace(found, cases=tuple(_with_python_snippet(case, _judged(one, code)) for one in found.cases))
     return replace(found, cases=tuple(with_note(replace(one, reproduce=""), constants) for one in found.cases))
 
 
@@ -136,19 +135,16 @@ def failure_of(found: RunResult) -> CheckFailed:
     return CheckFailed(render(found, look=Look(width=100, verbosity=-1)), found)
 
 
-def _failed_without_numbers(found: CaseResult, code: Implementation) -> CaseResult:
+def _judged(found: CaseResult, code: Implementation) -> CaseResult:
     """Return the result, failed if no number of the code was compared."""
-    from gradcheck.checks.implementations.self_consistency import nothing_compared
-
     own = [c for c in found.comparisons if c.engine == code.name and c.elements and not c.has_note("graph_is_nan")]
     gradients = [c for c in own if c.what == ClaimKind.GRADIENT and found.case and c.tensor in found.case.inputs]
-    compared = any(
-        c.elements > sum(note["count"] for note in c.notes if note.kind in ("nans_agree", "infinities_agree"))
-        for c in (*gradients, *(c for c in own if c.what == ClaimKind.VALUE))
-    )
-    if found.status != "passed" or (gradients and compared):
+    compared = gradients + [c for c in own if c.what == ClaimKind.VALUE] if gradients else []
+    undefined = [sum(n["count"] for n in c.notes if n.kind in ("nans_agree", "infinities_agree")) for c in compared]
+    if found.status != "passed" or any(c.elements > n for c, n in zip(compared, undefined, strict=True)):
         return found
-    return replace(found, status="failed", comparisons=(*found.comparisons, nothing_compared(code.name, code.entry)))
+    failed = Subject(ClaimKind.CODE, code.entry, 0, code.name).failed(fact("nothing_compared", engine=code.name))
+    return replace(found, status="failed", comparisons=(*found.comparisons, failed))
 
 
 def _with_python_snippet(case: Case, found: CaseResult) -> CaseResult:
@@ -315,11 +311,9 @@ def _check_without_spec(implementation: Implementation, case: Case, on: str = "c
         context.options = replace(options, engines=(engine,))
         held = replace(case, dtype=dtype)
         found = replace(verdict(context, held, 0.0), case=held)
-        results.append(
-            with_snippet(found, standalone_reproduction(context, implementation, engine, found))
-            if found.status == "failed"
-            else found
-        )
+        if found.status == "failed":
+            found = with_snippet(found, standalone_reproduction(context, implementation, engine, found))
+        results.append(found)
     return RunResult(tuple(results), 0.0, environment(), selected=len(results))
 
 

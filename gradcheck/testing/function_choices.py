@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -73,7 +72,7 @@ def _dtype(said: Any) -> str:
 
 def _tolerance(tolerance: Any, both: StatedTolerance) -> StatedTolerance | None:
     for number in (tolerance, both.rtol, both.atol):
-        if number is not None and (not isinstance(number, (int, float)) or not 0 <= number < math.inf):
+        if number is not None and (not isinstance(number, (int, float)) or not 0 <= number < float("inf")):
             raise UsageError(f"a tolerance is {number!r}", hint="it is a finite number such as 1e-5, and not negative")
     return None if both == StatedTolerance() else both
 
@@ -86,8 +85,6 @@ def _sizes(said: Any) -> dict[int, tuple[int, ...]]:
         many = several if isinstance(several, Sequence) and not isinstance(several, str) else [several]
         number = int(str(size).removeprefix("n")) if str(size).removeprefix("n").isdigit() else -1
         if number < 0 or not all(isinstance(one, int) and one >= 0 for one in many):
-            raise UsageError(
-                f"sizes are {said!r}", hint="a list, such as [16, 32], or one for each size: {64: [16, 32]}"
-            )
+            raise UsageError(f"sizes are {said!r}", hint="a list, such as [16], or one for each size: {64: [16, 32]}")
         found[number] = tuple(many)
     return found

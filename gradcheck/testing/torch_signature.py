@@ -18,9 +18,9 @@ __all__ = ["gradcheck", "gradgradcheck"]
 
 #: Calls in which some result has no incoming gradient.
 _UNDEFINED = ("one_output",)
-#: Runs of a backward that are compared, and how often a gradient may be off by their largest difference.
-_RUNS, _NOISE = 5, 4.0
 _BY_TORCH = ("check_forward_ad", "check_batched_grad", "check_batched_forward_grad")
+#: Runs of a backward that are compared, and how many times their largest difference a gradient may be off.
+_RUNS, _NOISE = 5, 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,8 @@ def _checked(
         differs = any(c.is_failing and c.max_abs for case in found.cases for c in case.comparisons)
         varies = _variation(func, tuple(named.values())) if options.nondet_tol and differs else 0.0
         if 0 < varies <= options.nondet_tol:  # generators start anew at each call: noise looks like a wrong gradient
-            room = min(_NOISE * varies, options.nondet_tol)
-            found = result_of_call(call, {**stated, "atol": max(stated.get("atol", 0.0), room)})
+            stated["atol"] = max(options.atol or 0.0, min(_NOISE * varies, options.nondet_tol))
+            found = result_of_call(call, stated)
         is_undecided = any(_is_small_variation(c, options) for case in found.cases for c in case.comparisons)
         found = replace(found, cases=tuple(_excused(case, options) for case in found.cases))
         if found.exit_code:
@@ -150,9 +150,8 @@ def _variation(func: Callable[..., Any], given: tuple[Any, ...]) -> float:
     from gradcheck.engines.implementation.first_gradients import first_gradients, random_incoming
 
     incoming = random_incoming(func, given)
-    backward = first_gradients(func, given, len(incoming))
-    first, *others = (backward(*given, *incoming) for _ in range(_RUNS))
-    pairs = ((a, b) for run in others for a, b in zip(first, run, strict=True))
+    first, *others = (first_gradients(func, given, len(incoming))(*given, *incoming) for _ in range(_RUNS))
+    pairs = (pair for run in others for pair in zip(first, run, strict=True))
     return max((size for a, b in pairs for size in (a - b).abs().flatten().tolist()), default=0.0)
 
 

@@ -7,14 +7,13 @@ The backward is compared with torch's gradient of the forward, if torch differen
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
@@ -79,8 +78,10 @@ def _checked(case: Case, engine: CodeEngine, forward_engine: CodeEngine | None, 
         context.found += compared
     if not points[0].problem.seeds[0]:  # the code raises for the given inputs
         return context
-    if not any(_has_numbers(point, noise) for point in points):
-        context.found.append(nothing_compared(engine.name, engine.entry))
+    enough = np.all if forward_engine is None else np.any  # differences need finite results alone
+    if not failures and not any(_has_numbers(point.evaluation(engine), point, enough) for point in points):
+        subject = Subject(ClaimKind.CODE, engine.entry, 0, engine.name, DIFFERENCES)
+        context.found.append(subject.failed(fact("nothing_compared", engine=engine.name)))
     stated = (
         case.engine_tolerance is not None and (case.engine_tolerance.rtol or 0.0) > base(points[0].problem.dtype).rtol
     )
@@ -122,20 +123,11 @@ def _compared(point: Point, noise: CodeNoise, known: Collection[str]) -> Iterato
     yield from compare_with_differences(claims) if claims else ()
 
 
-def nothing_compared(code: str, entry: str) -> Comparison:
-    """Return the failure of code that has no numbers to compare at any point."""
-    return Subject(ClaimKind.CODE, entry, 0, code, DIFFERENCES).failed(fact("nothing_compared", engine=code))
-
-
-def _has_numbers(point: Point, noise: CodeNoise) -> bool:
-    """Return whether there are gradients, and results that can confirm them.
-
-    Differences need finite ones alone; torch's gradient of the forward needs some."""
-    got = point.evaluation(noise.engine)
-    results = [got.states[0].values[root] for root in point.problem.seeds[0]] if got.states else []
-    finite = np.concatenate([np.isfinite(wide(one)).ravel() for one in results] or [np.zeros(1, bool)])
-    is_enough = finite.all() if noise.forward_engine is None else finite.any()
-    return bool(finite.size and is_enough and any(g is not None and g.size for g in _gradients(got).values()))
+def _has_numbers(got: Evaluation, point: Point, enough: Callable[..., Any]) -> bool:
+    """Return whether a gradient has elements, and `enough` results are finite."""
+    roots = [dtypes.wide(got.states[0].values[root]) for root in point.problem.seeds[0]] if got.states else []
+    has_elements = any(g is not None and g.size for g in _gradients(got).values())
+    return has_elements and bool(enough([enough(np.isfinite(r)) for r in roots]))
 
 
 def _gradients(evaluation: Evaluation) -> Mapping[str, np.ndarray | None]:
