@@ -122,11 +122,9 @@ def _derivative(function: Callable[..., Any], at: np.ndarray, shape: tuple[int, 
 def _claimed(given: Any, rows: tuple[int, ...], columns: tuple[int, ...]) -> Iterator[tuple[str, np.ndarray]]:
     """Yield what a Jacobian claims as arrays: of an operator, both products."""
     if hasattr(given, "rmatvec"):
-        count, size = int(np.prod(rows)), int(np.prod(columns))
-        forward = [_real(given.matvec(unit), "matvec").ravel() for unit in np.eye(size)]
-        yield "matvec", np.stack(forward, axis=1).reshape(rows + columns)
-        backward = [_real(given.rmatvec(unit), "rmatvec").ravel() for unit in np.eye(count)]
-        yield "rmatvec", np.stack(backward, axis=1).reshape(columns + rows)
+        for name, taken, made in (("matvec", columns, rows), ("rmatvec", rows, columns)):
+            found = [_real(getattr(given, name)(unit), name).ravel() for unit in np.eye(int(np.prod(taken)))]
+            yield name, np.stack(found, axis=1).reshape(made + taken)
         return
     dense = given.toarray() if hasattr(given, "toarray") else given
     array, shape = _real(dense, "jacobian(x)"), rows + columns

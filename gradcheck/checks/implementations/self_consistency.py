@@ -79,14 +79,13 @@ def _checked(case: Case, engine: CodeEngine, forward_engine: CodeEngine | None, 
     if not points[0].problem.seeds[0]:  # the code raises for the given inputs
         return context
     enough = np.all if forward_engine is None else np.any  # differences need finite results alone
-    if not failures and not any(_has_numbers(point.evaluation(engine), point, enough) for point in points):
-        subject = Subject(ClaimKind.CODE, engine.entry, 0, engine.name, DIFFERENCES)
+    subject = Subject(ClaimKind.CODE, engine.entry, 0, engine.name, DIFFERENCES)
+    has_elements = any(c.elements for c in context.found)
+    if not failures and not (has_elements and any(_is_finite(point, engine, enough) for point in points)):
         context.found.append(subject.failed(fact("nothing_compared", engine=engine.name)))
-    stated = (
-        case.engine_tolerance is not None and (case.engine_tolerance.rtol or 0.0) > base(points[0].problem.dtype).rtol
-    )
+    own_tolerance = case.engine_tolerance
+    stated = own_tolerance is not None and (own_tolerance.rtol or 0.0) > base(points[0].problem.dtype).rtol
     if not stated and is_less_precise(engine, points[0]) and ignores_small_changes(engine, points[0]):
-        subject = Subject(ClaimKind.CODE, engine.entry, 0, engine.name, DIFFERENCES)
         context.found.append(subject.failed(fact("less_precise", engine=engine.name, dtype=case.dtype)))
     if any(c.status == "failed" for c in context.found):
         context.found = behaviour.check_determinism(context, engine) or context.found
@@ -123,11 +122,10 @@ def _compared(point: Point, noise: CodeNoise, known: Collection[str]) -> Iterato
     yield from compare_with_differences(claims) if claims else ()
 
 
-def _has_numbers(got: Evaluation, point: Point, enough: Callable[..., Any]) -> bool:
-    """Return whether a gradient has elements, and `enough` results are finite."""
-    roots = [dtypes.wide(got.states[0].values[root]) for root in point.problem.seeds[0]] if got.states else []
-    has_elements = any(g is not None and g.size for g in _gradients(got).values())
-    return has_elements and bool(enough([enough(np.isfinite(r)) for r in roots]))
+def _is_finite(point: Point, engine: CodeEngine, enough: Callable[..., Any]) -> bool:
+    """Return whether all results are finite numbers, or `any` are."""
+    values = point.evaluation(engine).states[0].values
+    return bool(enough([enough(np.isfinite(dtypes.wide(values[root]))) for root in point.problem.seeds[0]]))
 
 
 def _gradients(evaluation: Evaluation) -> Mapping[str, np.ndarray | None]:
