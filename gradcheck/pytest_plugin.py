@@ -95,7 +95,7 @@ def _is_named(path: Path, config: pytest.Config) -> bool:
 
 
 def _inside(path: str | Path, config: pytest.Config) -> str:
-    """Return a path, or a pattern, as seen from the root: `cases` for `./cases/`."""
+    """Return a path or pattern as seen from the root: `cases` for `./cases/`."""
     return os.path.relpath(config.rootpath / path, config.rootpath).replace(os.sep, "/")
 
 

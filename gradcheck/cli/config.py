@@ -103,7 +103,7 @@ class ConfiguredCommand(click.Command):
         """Read the configuration first, except for help. Raises UsageError."""
         if not ctx.resilient_parsing and not {"-h", "--help"} & set(args):
             known = load_configuration(isolated="--isolated" in args)
-            if known.isolated:
+            if known.isolated and ctx.find_root().obj is not None:  # not of a program that calls a command
                 os.environ["PYTHONSAFEPATH"] = "1"  # for processes that an engine or an executor starts
             own = {param.name for param in self.params}
             ctx.default_map = {name: one.value for name, one in known.settings.items() if name in own}

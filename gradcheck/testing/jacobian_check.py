@@ -24,7 +24,7 @@ from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.jacobian_report import jacobian_report
 
 #: The first step of differences, by size; rounding; the errors that suffice and decide; the difference of two calls.
-_FIRST, _UNIT, _ENOUGH, _CLEAR, _SAME = 2.0**-3, 2.0**-50, 1e-11, 1e-3, 1e-9
+_FIRST, _UNIT, _ENOUGH, _CLEAR, _SAME = 2.0**-3, 2.0**-50, 1e-11, 0.1, 1e-9
 #: The mistakes that are tried, in order.
 _GUESSES = (wrong_products, orders, factors, parts, blocks, orders_of_lines, some_entries, wrong_diagonal)
 #: The points beside the given one, and the most entries of a Jacobian.

@@ -12,7 +12,9 @@ import pytest
 
 from gradcheck import safe_files
 from gradcheck.checks.isolation.time_limit import deadline
-from gradcheck.cli.config import load_configuration, option_keys
+from gradcheck.cli.config import ConfiguredCommand, load_configuration, option_keys
+from gradcheck.cli.group import run_command
+from gradcheck.cli.supervisor import CommandProcess
 from gradcheck.errors import UsageError
 
 
@@ -328,12 +330,14 @@ def test_a_file_of_settings_names_no_file_elsewhere(folder: Path, gradcheck: Any
 
 
 def test_processes_of_an_isolated_run_look_in_no_working_directory(
-    cases: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
-    gradcheck("list")
-    assert "PYTHONSAFEPATH" not in os.environ
-    gradcheck("list", "--isolated")
+    command = ConfiguredCommand("nothing", callback=lambda **_: None)
+    for words, own in (([], CommandProcess()), (["--isolated"], None)):
+        assert run_command(command, words, own) == 0
+        assert "PYTHONSAFEPATH" not in os.environ
+    assert run_command(command, ["--isolated"], CommandProcess()) == 0
     assert os.environ.pop("PYTHONSAFEPATH") == "1"
 
 
