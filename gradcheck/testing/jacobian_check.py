@@ -25,6 +25,8 @@ from gradcheck.reports.phrases.jacobian_report import jacobian_report
 
 #: The first step of differences, by size; rounding; the errors that suffice and decide; the difference of two calls.
 _FIRST, _UNIT, _ENOUGH, _CLEAR, _SAME = 2.0**-3, 2.0**-50, 1e-11, 0.1, 1e-9
+#: The step on each side of a kink, in first steps; the relative difference of its two slopes.
+_NEAR, _KINK = 2.0**-20, 1e-2
 #: The mistakes that are tried, in order.
 _GUESSES = (wrong_products, orders, factors, parts, blocks, orders_of_lines, some_entries, wrong_diagonal)
 #: The points beside the given one, and the most entries of a Jacobian.
@@ -67,7 +69,7 @@ def check_jacobian(
             raise AssertionError(f"function(x) varies from call to call, at x = {at.tolist()!s:.200}")
         if value.size * at.size > _MOST_ENTRIES:
             raise UsageError(f"a Jacobian of {value.size:,} times {at.size:,} elements is too large to be checked")
-        want, bars = _derivative(function, at, value.shape)
+        want, bars = _derivative(function, at, value.shape, at_kinks=number == 0)
         scale = max(np.max(np.abs(want)), np.max(np.abs(value)) / (np.max(np.abs(at)) or 1.0))
         is_decided = is_decided | (np.isfinite(bars) & np.any(bars <= _CLEAR * scale))
         for name, got in _claimed(jacobian(at.copy()), value.shape, at.shape):
@@ -102,8 +104,12 @@ def _points(start: np.ndarray, seed: int) -> Iterator[np.ndarray]:
         yield start * generator.uniform(0.8, 1.2, start.shape) + 0.01 * generator.standard_normal(start.shape)
 
 
-def _derivative(function: Callable[..., Any], at: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the derivative by differences, and its error bars."""
+def _derivative(
+    function: Callable[..., Any], at: np.ndarray, shape: tuple[int, ...], at_kinks: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the derivative by differences, and its error bars.
+
+    With `at_kinks`, the bars of a kink at this very point cover all between the derivatives of its two sides."""
     found = np.zeros((int(np.prod(shape)), at.size))
     bars = np.zeros_like(found)
     for column in range(at.size):
@@ -114,6 +120,12 @@ def _derivative(function: Callable[..., Any], at: np.ndarray, shape: tuple[int, 
             return _real(function(at + step * unit.reshape(at.shape)), "function(x)").ravel()
 
         found[:, column], bars[:, column] = array_derivative(along, first, _UNIT, _ENOUGH)
+        if at_kinks:
+            here, step = along(0.0), first * _NEAR
+            one, other = (along(step) - here) / step, (here - along(-step)) / step
+            is_kink = np.abs(one - other) > _KINK * np.maximum(np.abs(one), np.abs(other))
+            found[is_kink, column] = (one + other)[is_kink] / 2
+            bars[is_kink, column] = np.abs(one - other)[is_kink] / 2
     bars[~np.isfinite(found)] = np.inf
     found[np.isinf(bars)] = 0.0
     return found.reshape(shape + at.shape), bars.reshape(shape + at.shape)

@@ -134,3 +134,17 @@ def test_constants_and_complex_numbers_without_an_imaginary_part_pass() -> None:
     check_jacobian(lambda x: x**2 + 0j, lambda x: np.diag(2 * x), x=X)
     with np.errstate(all="ignore"):
         check_jacobian(np.sqrt, lambda x: np.diag(0.5 / np.sqrt(x)), x=[0.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.5, 1.0])
+def test_at_a_kink_each_slope_between_the_sides_is_right(slope: float) -> None:
+    at = np.array([-1.0, 0.0, 2.0])
+    check_jacobian(lambda x: np.maximum(x, 0), lambda x: np.diag(np.where(x == 0, slope, x > 0)), x=at)
+    with pytest.raises(AssertionError, match="worst at \\[1, 1\\]"):
+        check_jacobian(lambda x: np.maximum(x, 0), lambda x: np.diag(np.where(x == 0, slope + 1.1, x > 0)), x=at)
+
+
+def test_a_zero_slope_at_a_minimum_is_no_kink() -> None:
+    check_jacobian(lambda x: x**2, lambda x: np.diag(2 * x), x=np.zeros(2))
+    with pytest.raises(AssertionError):
+        check_jacobian(lambda x: x**2, lambda x: np.diag(2 * x) + 1e-4, x=np.zeros(2))
