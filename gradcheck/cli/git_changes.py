@@ -47,7 +47,7 @@ _LINK = "120000"
 
 
 def changed_since(
-    found: Loaded, revision: str, code: Sequence[str], code_of: Callable[[Case], Sequence[str]] = lambda case: ()
+    found: Loaded, revision: str, code: Sequence[str], code_of: Callable[[Case], Sequence[str]]
 ) -> Loaded:
     """Return the cases of files that changed since the branch left `revision`.
 
