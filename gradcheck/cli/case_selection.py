@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from gradcheck.cli.engine_code import UserCode, user_code
 from gradcheck.cli.group import NothingToDo
 from gradcheck.cli.last_failed import failed_first, failed_only
 from gradcheck.cli.options import engine_names
@@ -49,10 +50,9 @@ class CaseSelection:
         """Return cases and errors of files. Raises NothingToDo for neither."""
         found = select(self.paths, self.keyword, self.tags)
         if self.changed_since is not None:
-            from gradcheck.cli.git_changes import changed_since, code_files
+            from gradcheck.cli.git_changes import changed_since  # here, since few runs ask git
 
-            code = [file for spec in self.engines for file in code_files(spec)]
-            found = changed_since(found, self.changed_since, code, self._code_of)
+            found = changed_since(found, self.changed_since, _code_of(self.engines), self._code_of)
             found = _require_changed_cases(found, self.changed_since)
         if self.shard is not None:  # before an order of this machine's own
             found = _select_shard(found, *self.shard)
@@ -60,12 +60,13 @@ class CaseSelection:
             return failed_only(found)
         return failed_first(found) if self.failed_first else found
 
-    def _code_of(self, case: Case) -> list[str]:
-        """Return the files of the engines that overrides choose for a case."""
-        from gradcheck.cli.git_changes import code_files  # here, since few runs ask git
+    def _code_of(self, case: Case) -> list[UserCode]:
+        """Return the code of the engines that overrides choose for a case."""
+        return _code_of(engine_names(*(one.choices for one in self.overrides if one.applies_to(case))))
 
-        names = engine_names(*(one.choices for one in self.overrides if one.applies_to(case)))
-        return [file for spec in names for file in code_files(spec)]
+
+def _code_of(engines: Sequence[str]) -> list[UserCode]:
+    return [code for code in map(user_code, engines) if code]
 
 
 def _require_changed_cases(found: Loaded, revision: str) -> Loaded:

@@ -11,12 +11,11 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from gradcheck.checks.isolation.memory_limit import memory_limit
-from gradcheck.engines.user_modules import is_installed_file
+from gradcheck.cli.engine_code import UserCode, user_code
 from gradcheck.errors import UsageError
 from gradcheck.language.case import STDIN, Case, Loaded
 from gradcheck.language.loader.case_files import folders_below
@@ -47,13 +46,13 @@ _LINK = "120000"
 
 
 def changed_since(
-    found: Loaded, revision: str, code: Sequence[str], code_of: Callable[[Case], Sequence[str]]
+    found: Loaded, revision: str, code: Sequence[UserCode], code_of: Callable[[Case], Sequence[UserCode]]
 ) -> Loaded:
     """Return the cases of files that changed since the branch left `revision`.
 
-    A file that the commit lacks counts; so does a case whose code, or file of `code_of`, differs, also in a Python
-    file beside or below it, which it may import. All cases are returned if a file of `code` differs. Raises UsageError
-    if git does not know the revision.
+    A file that the commit lacks counts; so does a case whose own code, or that of `code_of`, differs, also in a
+    Python file that it may import. All cases are returned if `code` differs. Raises UsageError if git does not know
+    the revision.
     """
     tree = _Tree(revision)
     if not all(map(tree.has_code, code)):
@@ -68,24 +67,14 @@ def changed_since(
     )
 
 
-def _code_of(case: Case) -> list[str]:
-    """Return the files of code that a case names."""
-    files = []
-    for one in case.implementations:
-        folder = os.path.dirname(one.place.file)
-        files += [file for reference in (one.call, one.backward) for file in code_files(reference, folder)]
-    return files
-
-
-def code_files(reference: str, folder: str = "") -> list[str]:
-    """Return the file of `FILE.py:NAME` or `MODULE:NAME`; none if installed."""
-    where = reference.rpartition(":")[0]
-    if where.endswith(".py"):
-        return [os.path.join(folder, where)]
-    modules = [os.path.join(place, *where.split(".")) for place in (os.curdir, *sys.path) if where]
-    files = (file for one in modules for file in (f"{one}.py", os.path.join(one, "__init__.py")))
-    found = next(filter(os.path.isfile, files), "")
-    return [] if not found or is_installed_file(found) else [found]
+def _code_of(case: Case) -> list[UserCode]:
+    """Return the code that a case names."""
+    named = [
+        user_code(reference, os.path.dirname(one.place.file))
+        for one in case.implementations
+        for reference in (one.call, one.backward)
+    ]
+    return [code for code in named if code]
 
 
 class _Tree:
@@ -105,14 +94,13 @@ class _Tree:
             self._known[file] = self._has(file)
         return self._known[file]
 
-    def has_code(self, file: str) -> bool:
-        """Return whether it has this file and its Python files, unchanged.
+    def has_code(self, code: UserCode) -> bool:
+        """Return whether it has this code and its folder's files, unchanged.
 
         A new file is imported by one that has changed."""
-        folder = os.path.dirname(file) or "."
-        if folder not in self._known:
-            self._known[folder] = all(map(self.has, self._python_files(folder)))
-        return self.has(file) and self._known[folder]
+        if code.folder not in self._known:
+            self._known[code.folder] = all(map(self.has, self._python_files(code.folder)))
+        return self.has(code.file) and self._known[code.folder]
 
     def _python_files(self, folder: str) -> Iterator[str]:
         """Yield the commit's Python files in a folder and those below."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module, util
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from gradcheck.cli.engine_code import user_code
 from gradcheck.cli.options import engine_names
 from gradcheck.cli.output import write_stderr
 from gradcheck.engines.library_imports import importing_elsewhere
@@ -78,16 +79,7 @@ def code_folders(paths: Sequence[str], choices: Sequence[Mapping[str, Any]]) -> 
     if any(some.get("allow_code") for some in choices):
         files = [split_id(path)[0] for path in paths]
         yield from [file if os.path.isdir(file) else os.path.dirname(file) or "." for file in files]
-    for spec in engine_names(*choices):
-        where = spec.rpartition(":")[0]
-        if where.endswith(".py"):
-            yield os.path.dirname(where) or "."
-        elif where:
-            top = Path(where.partition(".")[0])
-            found = [path for path in (top, top.with_suffix(".py")) if os.path.exists(path)]
-            origin = str(found[0]) if found else getattr(util.find_spec(top.name), "origin", None)
-            if origin:
-                yield origin if os.path.isdir(origin) else os.path.dirname(origin) or "."
+    yield from (code.folder for code in map(user_code, engine_names(*choices)) if code)
 
 
 def file_states(paths: Sequence[str], code: Sequence[str]) -> FileStates:

@@ -84,6 +84,21 @@ def test_an_engine_may_be_a_module_of_this_folder(repository: Path, gradcheck: A
     assert listed(gradcheck, *words) == ["old", "other"]
 
 
+@pytest.mark.parametrize("engine", ["pkg.sub.engine:Mine", "pkg/sub/engine.py:Mine"])
+@pytest.mark.parametrize("helper", ["pkg/helper.py", "beside.py"])
+def test_an_engine_changes_with_a_helper_above_it(repository: Path, gradcheck: Any, engine: str, helper: str) -> None:
+    (repository / "pkg" / "sub").mkdir(parents=True)
+    for name in ("pkg/__init__.py", "pkg/helper.py", "pkg/sub/__init__.py", "beside.py"):
+        (repository / name).write_text("")
+    (repository / "pkg" / "sub" / "engine.py").write_text(ENGINE)
+    git("add", ".")
+    git("commit", "-m", "package")
+    words = ("--changed-since", "HEAD", "--engine", engine)
+    assert listed(gradcheck, *words) == []
+    (repository / helper).write_text("TWO = 2\n")
+    assert listed(gradcheck, *words) == ["old", "other"]
+
+
 def test_nothing_changed_is_nothing_to_do(repository: Path, gradcheck: Any) -> None:
     outcome = gradcheck("run", "sub", "--changed-since", "HEAD")
     assert (outcome.code, outcome.err) == (5, "gradcheck: no case has changed since HEAD\n")

@@ -34,9 +34,9 @@ def test_files_of_cases_and_of_code_are_looked_at(cases: Path, folder: Path) -> 
     (cases / "good.yaml").write_text("# changed")
     assert file_states(["cases"], [])["cases/good.yaml"] != known["cases/good.yaml"]
     engines = [{"engines": ["core", "mine.py:Tensor"]}, {"reference": "package.engine:Tensor"}]
-    assert list(code_folders(["cases"], engines)) == [".", "package"]
+    assert list(code_folders(["cases"], engines)) == [".", "."]
     allowing = [*engines, {"allow_code": True}]
-    assert list(code_folders(["cases", "a.yaml::b"], allowing)) == ["cases", ".", ".", "package"]
+    assert list(code_folders(["cases", "a.yaml::b"], allowing)) == ["cases", ".", ".", "."]
 
 
 def lines_until(stream: IO[str], text: str) -> str:
