@@ -25,7 +25,7 @@ from gradcheck.ipython import parse_choices
 from gradcheck.reports import render
 from gradcheck.reports.notebook import html_of
 from gradcheck.testing import check_cases
-from gradcheck.testing.check_failure import CheckFailed
+from gradcheck.testing.case_checks import CheckFailed
 from tests.reports.formats.test_html import ATTRIBUTES, EVIL, TAGS, Reader
 
 CELL = "name: a\ninputs: {x: [1.0, 2]}\ngraph: {y: x * x, s: y.sum()}\nformulas: {x: 3 * x}\n"

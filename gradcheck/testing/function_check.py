@@ -26,11 +26,17 @@ from gradcheck.interrupts import marked_interrupts
 from gradcheck.language.case import Case, Generalize, Implementation, Value
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.trial_draws import with_trials
-from gradcheck.testing.check_failure import CheckFailed, with_snippet
-from gradcheck.testing.constant_arguments import constant_arguments, with_note
+from gradcheck.testing.case_checks import CheckFailed, with_snippet
 from gradcheck.testing.function_choices import FunctionChoices, read_choices
-from gradcheck.testing.own_parameters import with_own_parameters
-from gradcheck.testing.python_arguments import is_shape, size_name, split_arguments, with_named_sizes
+from gradcheck.testing.python_arguments import (
+    constant_arguments,
+    is_shape,
+    size_name,
+    split_arguments,
+    with_named_sizes,
+    with_note,
+    with_own_parameters,
+)
 
 if TYPE_CHECKING:
     import pytest

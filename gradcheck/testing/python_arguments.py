@@ -1,20 +1,31 @@
-"""Operands among the arguments of a Python call."""
+"""Operands, constants and parameters among the arguments of a Python call."""
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.checks.result import CaseResult
+from gradcheck.engines.implementation.binding import parameters_of, written_names
+from gradcheck.engines.implementation.call_arguments import leaves_of
+from gradcheck.engines.implementation.code_kinds import Code
 from gradcheck.errors import InvalidCase, UsageError
-from gradcheck.language.case import CallArguments
+from gradcheck.facts import fact
+from gradcheck.language.case import CallArguments, Case, Implementation, Step, Value
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Name, Sequence
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import free_names, rewrite, substitute
+from gradcheck.language.implied_cotangents import cotangents_of
+from gradcheck.language.random_streams import stream
 
 #: A call of a creator, also in a text with a slip, which is nothing to hand on.
 _CREATOR = re.compile(r"(rand|uniform|normal|zeros|ones|arange|linspace|full|eye|empty)\w*\(")
@@ -24,6 +35,8 @@ _FIRST_SIZE = {"randn": 0, "rand": 0, "zeros": 0, "ones": 0, "normal": 2, "unifo
 
 #: Parameters whose tuple of integers is a setting, and no shape of an input.
 _SETTING = re.compile(r"(.*_)?(shape|size|strides?|padding|dilation|dims?|axis|axes)")
+#: How far the numbers of a parameter are moved that are all equal.
+_MOVE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,3 +189,109 @@ def _literal(value: Any) -> Expr | None:
     items = [_literal(one) for one in value] if isinstance(value, (tuple, list)) else [None]
     known = tuple(one for one in items if one is not None)
     return Sequence(known, isinstance(value, tuple)) if len(known) == len(items) else None
+
+
+def with_own_parameters(
+    implementation: Implementation, given: Mapping[str, Any], spec: str | None
+) -> tuple[Implementation, dict[str, np.ndarray]]:
+    """Return the implementation, instantiated, and its own parameters."""
+    from gradcheck.engines.implementation.code_kinds import code_of
+    from gradcheck.engines.implementation.code_loading import load_code
+    from gradcheck.engines.implementation.module_parameters import is_module
+
+    modules = [one for value in given.values() for one in leaves_of(value) if is_module(one)]
+    if modules and inspect.isroutine(implementation.loaded):
+        implementation = replace(implementation, loaded=_mentioning(implementation.loaded, modules))
+    code = code_of(*load_code(implementation), implementation.name)
+    if isinstance(implementation.loaded, type) and code.instance is not None:
+        implementation = replace(implementation, loaded=code.instance)
+    return implementation, own_parameters(code, given, spec)
+
+
+def _mentioning(function: Callable[..., Any], modules: list[Any]) -> Callable[..., Any]:
+    """Return a function that mentions modules, whose parameters are checked."""
+
+    @wraps(function)
+    def called(*arguments: Any, **keywords: Any) -> Any:
+        return function(*arguments, **keywords) if modules else None
+
+    return called
+
+
+def own_parameters(code: Code, given: Mapping[str, Any], spec: str | None) -> dict[str, np.ndarray]:
+    """Return the values of the code's own parameters that are not given.
+
+    With a specification, only of those that it mentions. Their precision is at least that of the given arrays; with
+    shapes alone it is double precision."""
+    mentioned = None if spec is None else set(re.findall(r"\w+", spec))
+    arguments = {one.name for one in parameters_of(code.signature) or ()}
+    given_dtypes = [dtype for value in given.values() if (dtype := _dtype_of(value)) is not None]
+    found: dict[str, np.ndarray] = {}
+    for name, array in code.parameter_values().items():
+        written = [one for one in written_names(name, code.parameters) if one.isidentifier() and one not in arguments]
+        if not written or any(one in given for one in written):
+            continue
+        chosen = written[-1] if mentioned is None else next((one for one in written if one in mentioned), None)
+        if chosen is not None and chosen not in found:
+            found[chosen] = _moved(chosen, array).astype(_wider(array.dtype, given_dtypes))
+    return found
+
+
+def _moved(name: str, array: np.ndarray) -> np.ndarray:
+    """Return the array; one of equal numbers, as of a new layer, is moved.
+
+    Where all are 1, or 0, a factor that is missing makes no difference."""
+    if array.size < 2 or np.any(array != array.flat[0]):
+        return array.copy()
+    return array + _MOVE * stream(0, "moved", name).uniform(-1, 1, array.shape)
+
+
+def _dtype_of(value: Any) -> np.dtype | None:
+    """Return the dtype of an array or tensor of floating-point numbers."""
+    name = str(getattr(value, "dtype", "")).removeprefix("torch.")
+    dtype = dtypes.BY_NAME.get(name)
+    return dtype if dtype is not None and dtypes.is_differentiable(dtype) else None
+
+
+def _wider(own: np.dtype, given: list[np.dtype]) -> np.dtype:
+    """Return the parameter's dtype, or a more precise one of the given arrays."""
+    listed = [dtypes.real_of(one) for one in given] or [np.dtype(np.float64)]
+    widest = max(listed, key=lambda one: one.itemsize)
+    if widest.itemsize <= dtypes.real_of(own).itemsize:
+        return own
+    return dtypes.complex_of(widest) if own.kind == "c" else widest
+
+
+def constant_arguments(implementation: Implementation, case: Case, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return tensors that require no gradient, and get none of the code.
+
+    Shapes beside them do not say whether a gradient is due. An array of NumPy says nothing either, and is checked."""
+    from gradcheck.engines.implementation.binding import bind
+    from gradcheck.engines.implementation.code_engine import CodeEngine
+    from gradcheck.engines.implementation.code_kinds import code_of
+    from gradcheck.engines.implementation.code_loading import load_code
+    from gradcheck.language.sampling import draw
+
+    names = [name for name in case.inputs if getattr(given.get(name), "requires_grad", True) is False]
+    if not names or len(names) == len(case.inputs):
+        return ()
+    code = code_of(*load_code(implementation), implementation.name)
+    binding = bind(case, implementation, code.signature, code.parameters)
+    engine = CodeEngine(implementation.name, implementation.entry, code, binding)
+    asked = replace(case, dtype=implementation.dtypes[0] if implementation.dtypes else case.dtype)
+    with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[asked.dtype])), engine.session(dtypes.BY_NAME[asked.dtype]):
+        values = engine.values_alone(draw(replace(asked, steps=()), case.seed))
+        roots = cotangents_of(implementation.entry, values, case.place)
+        step = Step("backward", roots={name: Value(array=np.ones_like(values[name])) for name in roots})
+        found = engine.evaluate(draw(replace(asked, steps=(step,)), case.seed))
+    if not step.roots or found.error is not None or found.states[-1].error is not None:
+        return ()  # the check itself reports it
+    gradients = found.states[-1].gradients
+    return tuple(name for name in names if gradients.get(name) is None)
+
+
+def with_note(found: CaseResult, constants: tuple[str, ...]) -> CaseResult:
+    """Return the result with a note on its first comparison."""
+    notes = (fact("results_constant", names=constants),) if constants else ()
+    first = tuple(one.with_notes(*notes) for one in found.comparisons[:1])
+    return replace(found, comparisons=(*first, *found.comparisons[1:]))

@@ -11,7 +11,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.result import CaseResult, Comparison, RunResult
 from gradcheck.errors import UsageError
-from gradcheck.testing.check_failure import CheckFailed
+from gradcheck.testing.case_checks import CheckFailed
 from gradcheck.testing.function_check import PythonCall, failure_of, result_of_call
 
 __all__ = ["gradcheck", "gradgradcheck"]

@@ -177,7 +177,7 @@ def _explain_engine(failures: PointFailures, engine: Engine) -> None:
         return
     explain_accumulation(failures, engine, listed, _shared_at(failures, engine))
     if not listed:
-        from gradcheck.checks.failures.traversal_diagnosis import explain_traversal
+        from gradcheck.checks.failures.traversal_probe import explain_traversal
 
         explain_traversal(failures, engine)
     mark_stated_consequences(failures, engine)

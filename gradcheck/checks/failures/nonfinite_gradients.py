@@ -19,7 +19,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.one_sided_derivatives import as_number
+from gradcheck.checks.failures.kink_conventions import as_number
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.double_precision import double_precision_problem
 from gradcheck.errors import GradcheckError

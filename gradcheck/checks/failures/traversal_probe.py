@@ -1,7 +1,9 @@
 """Probes of a backward pass: the wrong way that explains its gradients.
 
 A probe is the case, by its inputs' gradients, or one of three small graphs of single numbers, on which known ways
-differ. Small graphs run more than once: a class that keeps operands in a set takes them in another order each time.
+differ. A class that keeps no intermediate gradients shows only those of the inputs; in others, several wrong ways look
+alike at each tensor. Small graphs run more than once: a class that keeps operands in a set takes them in another order
+each time.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from gradcheck.checks.closeness.nearly_equal import nearly_equal
 from gradcheck.checks.failures.fault_localization import gradient_increments
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS
 from gradcheck.checks.failures.gradient_flow import GradientFlow
-from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
+from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS, GRADIENTS, PointFailures
 from gradcheck.checks.failures.traversal_faults import (
     AS_WRITTEN,
     REVERSED,
@@ -33,9 +35,10 @@ from gradcheck.checks.failures.traversal_faults import (
 from gradcheck.checks.points.drawing import Points
 from gradcheck.checks.points.perturbation import scaled_problem
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.result import Cause, Diagnosis
+from gradcheck.checks.result import Cause, Comparison, Diagnosis
 from gradcheck.engines.base import Engine, Evaluation, own_dtype
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import literal_problem
 
@@ -56,6 +59,8 @@ _FORMS = ((1, True), (0, False), (2, True))
 _TIMES = 2
 
 Gradients = dict[str, np.ndarray | None]
+#: Kinds that a tensor's own contributions prove.
+_CONCLUSIVE_KINDS = frozenset({"overwritten", "use_dropped", "counted_twice", "stale", "detached"})
 
 
 class _Recorded(NamedTuple):
@@ -221,3 +226,76 @@ def _earlier_starts(flow: GradientFlow) -> Iterator[Totals]:
 
 def _same(got: np.ndarray | None, want: np.ndarray) -> bool:
     return nearly_equal(got, want) if got is not None else not np.any(want)
+
+
+def explain_traversal(failures: PointFailures, engine: Engine) -> None:
+    """Blame a pass that takes a wrong way; all failures follow from it.
+
+    Diagnoses at single tensors stay if they name the same kind, or if the engine passes the small graphs.
+    """
+    places = failures.failed_here((ClaimKind.GRADIENT,), engine.name)
+    places = places or failures.failed((ClaimKind.GRADIENT,), engine.name)  # failures here were excused
+    if all(failures.comparisons[place].consequence_of for place in places):
+        return
+    step = min(failures.comparisons[place].step for place in places)
+    if failures.context.case.steps[step].action != "backward" or not failures.flow(step).is_small:
+        return
+    try:
+        found = _find_traversal_fault(failures, engine, step, places)
+    except COMPUTATION_ERRORS:
+        return
+    if found is None:
+        return
+    everywhere = [
+        place
+        for place, c in enumerate(failures.comparisons)
+        if c.status == "failed" and c.what in GRADIENTS and c.engine == engine.name
+    ]
+    if not _is_already_diagnosed(failures, places, found):
+        for place in everywhere:
+            failures.change(place, cause=None, diagnoses=(), consequence_of=None)
+        failures.blame(_lead(failures, places), BACKWARD_PASS, (found,))
+    causes = (failures.comparisons[place].cause for place in places)
+    failures.mark_consequences(next(cause.origin for cause in causes if cause is not None), everywhere)
+
+
+def _find_traversal_fault(failures: PointFailures, engine: Engine, step: int, places: list[int]) -> Diagnosis | None:
+    """Return the fault that small graphs show, or else the case."""
+    causes = [failures.comparisons[place] for place in places if failures.comparisons[place].cause is not None]
+    kinds = {d.kind for c in causes for d in c.diagnoses}
+    is_explained = bool(causes) and (all(map(_is_conclusive, causes)) or kinds == {"passed_on_early"})
+    general = diagnose_small_graphs(engine)
+    if general is None and _is_repeated_pass(failures.flow(step)):
+        general = diagnose_small_graphs(engine, 2)
+    if general is None and is_explained:
+        return None
+    here = diagnose_case(failures.context.points, failures.point, engine, step)
+    if general is not None:
+        return here if here is not None and here.kind == general.kind else general
+    return None if here is not None and "mutated" in kinds and here.kind != "mutated" else here
+
+
+def _is_conclusive(c: Comparison) -> bool:
+    return any(d.kind in _CONCLUSIVE_KINDS and d.confidence == "confirmed" for d in c.diagnoses)
+
+
+def _is_already_diagnosed(failures: PointFailures, places: list[int], found: Diagnosis) -> bool:
+    """Return whether the only known cause is this kind with confidence."""
+    causes = [failures.comparisons[place] for place in places if failures.comparisons[place].cause is not None]
+    diagnoses = causes[0].diagnoses if len(causes) == 1 else ()
+    return any(d.kind == found.kind and d.confidence == "confirmed" for d in diagnoses)
+
+
+def _lead(failures: PointFailures, places: list[int]) -> int:
+    """Return the place of the failure that shows it, an input's if possible."""
+    inputs = [place for place in places if failures.comparisons[place].tensor in failures.context.case.inputs]
+    return min(inputs or places)
+
+
+def _is_repeated_pass(flow: GradientFlow) -> bool:
+    for step in reversed(flow.problem.case.steps[: flow.step]):
+        if step.action == "forward":
+            return False
+        if step.action == "backward" and step.raises is None:
+            return True
+    return False

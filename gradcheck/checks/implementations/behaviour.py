@@ -11,16 +11,20 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.evaluations import check_engine
 from gradcheck.checks.claims.outcomes import engine_subject
+from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.context import Context
-from gradcheck.checks.implementations import jvp_vmap_checks, operand_precision
+from gradcheck.checks.implementations import jvp_vmap_checks
 from gradcheck.checks.implementations.call_variants import EDGE_SHAPE_VARIANTS, SUBSETS, CallVariant, call_variants
 from gradcheck.checks.implementations.code_noise import largest_difference, nondeterminism_of, tensors_of
 from gradcheck.checks.implementations.undefined_derivatives import is_undefined
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
+from gradcheck.engines.double_precision import double_precision_backend, double_precision_problem
+from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
 
 #: How often an evaluation is repeated, and at how many other points unwritten memory is looked for.
 _REPEATS, _MOST_POINTS = 2, 4
+#: The allowance in units of the dtype, over the largest element, and in units of the measured rounding.
+_UNITS, _MARGIN, _DRAWS = 256.0, 64.0, 3
 
 
 class RoundingAllowance(Protocol):
@@ -46,7 +52,7 @@ def check(context: Context, engine: CodeEngine, rounding: RoundingAllowance) -> 
     notes: list[Fact] = list(engine.notes)
     notes += [fact("keeps_state")] if engine.code.keeps_state else []
     changed = [*_check_modified_arguments(engine, subject), *_check_modified_inputs(context, engine, subject, notes)]
-    failed = [*changed, *operand_precision.check(context, engine, subject)]
+    failed = [*changed, *check_operand_precision(context, engine, subject)]
     failed += _check_unwritten(context, engine, [context.points.own, *context.points.variants[-_MOST_POINTS:]])
     failed += _check_repeatability(context, engine, (subject, rounding), notes)
     if not failed or changed:
@@ -264,3 +270,60 @@ def unwritten_at(engine: CodeEngine, points: Iterable[Point]) -> tuple[Point, Fa
         if names:
             return point, fact("not_written", engine=engine.name, names=names)
     return None
+
+
+def check_operand_precision(context: Context, engine: CodeEngine, subject: Subject) -> Iterator[Comparison]:
+    """Yield a failure for each gradient that is less precise than its operand.
+
+    What torch rounds where it differentiates the forward in the same dtypes, a backward may round, too."""
+    stated = context.options.tolerance or context.case.engine_tolerance
+    if not engine.binding.operand_dtypes or engine.observations.autocast_dtype or stated is not None:
+        return
+    from gradcheck.engines.implementation.operand_gradients import forward_rounds, operand_gradients
+
+    problem = context.points.own.problem
+    if forward_rounds(engine, problem):
+        return
+    right = _right_gradients(context, engine, problem)
+    for name, got in operand_gradients(engine, problem).items():
+        want, noise = right.get(name, (None, 0.0))
+        is_rounded = np.array_equal(wide(got.astype(problem.dtype)), wide(got))
+        if want is None or want.shape != got.shape or not (noise or is_rounded):
+            continue
+        size, largest = (float(np.max(np.abs(one), initial=0.0)) for one in (wide(got) - want, want))
+        if size > _UNITS * epsilon(got.dtype) * largest + _MARGIN * noise:
+            own, dtype = got.dtype.name, problem.dtype.name
+            yield subject.failed(fact("rounded_operand", name=name, size=size, largest=largest, own=own, dtype=dtype))
+
+
+def _right_gradients(context: Context, engine: CodeEngine, problem: Problem) -> dict[str, tuple[np.ndarray, float]]:
+    """Return torch's gradients of the forward, with noise, else the entry's."""
+    from gradcheck.engines.torch import Torch
+
+    found = _gradients_of_forward(engine, problem)
+    backend = context.engines.reference
+    if found or type(backend) is not Torch:
+        return found
+    states = double_precision_backend(backend).evaluate(double_precision_problem(problem)).states
+    gradients = states[0].gradients if states else {}
+    return {name: (wide(one), 0.0) for name, one in gradients.items() if one is not None}
+
+
+def _gradients_of_forward(engine: CodeEngine, problem: Problem) -> dict[str, tuple[np.ndarray, float]]:
+    """Return them with their noise; none if torch does not record the forward."""
+    from gradcheck.engines.implementation.differentiable_forward import differentiable_forward
+    from gradcheck.engines.implementation.operand_gradients import operand_gradients
+
+    code = differentiable_forward(engine.code, of_kept=True)
+    if code is None:
+        return {}
+    forward = type(engine)("its own forward", engine.entry, code, engine.binding, engine.device)
+    try:
+        at_rest = operand_gradients(forward, problem)
+        moved = [operand_gradients(forward, problem, seed) for seed in range(_DRAWS if at_rest else 0)]
+    except GradcheckError:
+        return {}
+    return {
+        name: (wide(one), max(float(np.max(np.abs(wide(now[name]) - wide(one)), initial=0.0)) for now in moved))
+        for name, one in at_rest.items()
+    }

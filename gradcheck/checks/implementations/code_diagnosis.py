@@ -25,8 +25,12 @@ from gradcheck.checks.implementations.code_gradient import CodeGradient
 from gradcheck.checks.implementations.code_noise import CodeNoise
 from gradcheck.checks.implementations.differences_engine import DifferencesEngine
 from gradcheck.checks.implementations.finite_difference_check import compare_with_differences
-from gradcheck.checks.implementations.gradient_relations import find_relations, whole_to_each_of_equals
-from gradcheck.checks.implementations.linear_mistakes import divisor_mistakes, linear_mistakes
+from gradcheck.checks.implementations.gradient_relations import (
+    divisor_mistakes,
+    find_relations,
+    linear_mistakes,
+    whole_to_each_of_equals,
+)
 from gradcheck.checks.implementations.loop_mistakes import loop_mistakes, result_mistakes
 from gradcheck.checks.implementations.op_mistakes import find_op_mistakes, look_alikes
 from gradcheck.checks.implementations.second_order import exceeds_rounding

@@ -1,13 +1,14 @@
-"""Check code near the constants in its source, where it may branch.
+"""Check code near its constants, and at sizes and ties of other kinds.
 
 The entry's own comparisons are searched for both sides. Those of the code are hidden, but most constants that it
-compares with, thresholds and block sizes, are in its source.
+compares with, thresholds and block sizes, are in its source. Dims of the same size may be independent: a square hides a
+height used for a width. Labels may all differ, and maxima may be unique.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,12 +21,14 @@ from gradcheck.checks.implementations.undefined_derivatives import is_undefined
 from gradcheck.checks.points.degenerate import degeneracy, is_usable
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
+from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
 from gradcheck.language.claim_kind import ClaimKind
-from gradcheck.language.problem import Problem
+from gradcheck.language.problem import Problem, tensor_value
 from gradcheck.language.random_streams import is_unbounded, stream
-from gradcheck.language.trial_draws import listed_sizes
+from gradcheck.language.sampling import graph_values
+from gradcheck.language.trial_draws import listed_sizes, move_numbers, redraw_literal
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
@@ -38,6 +41,13 @@ _LARGEST = 1e4
 _OVERFLOW_TRIAL = 3000
 #: The most elements of a tensor.
 MAX_BLOCK_ELEMENTS = 60_000
+#: The number of the first trial here.
+_FIRST = 4000
+#: The numbers of an input with ties.
+_TIED_NUMBERS = 2
+#: A dim of a tensor: its name and its place. Dims of one group have one size.
+Dim = tuple[str, int]
+Sizes = Mapping[Dim, int]
 
 
 def check(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
@@ -119,3 +129,170 @@ def _sizes(context: Context, blocks: Iterable[int]) -> Iterator[Mapping[str, int
         for word, size in own.sizes.items():
             if word not in fixed and largest / max(size, 1) * block <= MAX_BLOCK_ELEMENTS:
                 yield {**own.sizes, word: block + 3}
+
+
+def check_varied(context: Context, engine: CodeEngine, blocks: Collection[int]) -> Iterator[Comparison]:
+    """Check the code at other sizes, at repeated labels and at ties."""
+    own = context.points.own.problem
+    makers = [*_size_makers(own, blocks), *_labels(own), _with_ties]
+    for number, make in enumerate(makers, _FIRST):
+        generator = stream(own.seed, "varied arguments", number)
+        problem = _with_incoming(make(own, generator), generator)
+        if problem is None:
+            continue
+        point = context.points.branch_point(problem, number)
+        if not is_usable(point):
+            continue
+        got = point.evaluation(engine)
+        if got.error is not None or any(state.error for state in got.states):
+            continue
+        found = check_engine(point, got, context.options.tolerance)
+        is_value_right = all(c.status != "failed" for c in found if c.what is not ClaimKind.GRADIENT)
+        if is_value_right and degeneracy(point, found) is None:
+            context.points.variants.append(point)
+            yield from found
+
+
+Maker = Callable[[Problem, np.random.Generator], Problem]
+
+
+def _with_incoming(problem: Problem, generator: np.random.Generator) -> Problem | None:
+    """Return the problem with random cotangents; None if undefined."""
+    try:
+        values = graph_values(problem.case, problem.environment())
+        (roots,) = problem.seeds
+        arrays = {name: np.asarray(tensor_value(values, name)) for name in roots}
+    except (GradcheckError, LookupError):
+        return None
+    return replace(problem, seeds=({name: redraw_literal(a, a.shape, generator) for name, a in arrays.items()},))
+
+
+# Sizes --------------------------------------------------------------------------------------------
+
+
+def _size_makers(own: Problem, blocks: Collection[int]) -> Iterator[Maker]:
+    """Yield distinct sizes in two orders, then sizes beyond each block."""
+    groups = [] if listed_sizes(own.case) else list(size_groups(own))
+    if not groups:
+        return
+    first = [_size_of(own, group) for group in groups]
+    is_literal = any(value.array is not None for value in (*own.case.inputs.values(), *own.case.constants.values()))
+    if is_literal or len(set(first)) < len(first):
+        yield _resized({dim: size for group, size in zip(groups, _distinct(first), strict=True) for dim in group})
+        last = _distinct(first[::-1])[::-1]
+        yield _resized({dim: size for group, size in zip(groups, last, strict=True) for dim in group})
+    for block in blocks if is_literal else ():  # sizes of shapes are tried by their names
+        for group in groups:
+            for size in (block + 3, 2 * block):
+                yield _resized(dict.fromkeys(group, size))
+
+
+def _distinct(sizes: list[int]) -> list[int]:
+    """Return larger sizes, no two of them equal."""
+    found: list[int] = []
+    for size in sizes:
+        found.append(next(n for n in range(size + 1, size + 2 + len(sizes)) if n not in found))
+    return found
+
+
+def _size_of(problem: Problem, group: Collection[Dim]) -> int:
+    name, dim = next(iter(group))
+    return int(_arrays(problem)[name].shape[dim])
+
+
+def _arrays(problem: Problem) -> dict[str, np.ndarray]:
+    return {**problem.inputs, **problem.constants}
+
+
+def size_groups(problem: Problem) -> Iterator[tuple[Dim, ...]]:
+    """Yield the smallest groups of dims that can be resized together."""
+    sizes = {(name, d): n for name, array in _arrays(problem).items() for d, n in enumerate(array.shape) if n > 1}
+    grouped: set[Dim] = set()
+    for dim in sizes:
+        if dim not in grouped:
+            found = next((one for one in _candidates(dim, sizes) if _fits(problem, one, sizes[dim] + 1)), None)
+            if found is not None and grouped.isdisjoint(found):
+                grouped.update(found)
+                yield found
+
+
+def _candidates(dim: Dim, sizes: Sizes) -> Iterator[tuple[Dim, ...]]:
+    name, place = dim
+    same = [other for other in sizes if other != dim and sizes[other] == sizes[dim]]
+    count = {one: 1 + max(d for n, d in sizes if n == one) for one, _ in sizes}
+    yield (dim,)
+    yield from ((dim, other) for other in same if other[0] != name)
+    yield (dim, *(other for other in same if other[0] != name and other[1] == place))
+    yield (dim, *(other for other in same if other[0] != name and count[other[0]] - other[1] == count[name] - place))
+    yield (dim, *same)
+
+
+def _fits(problem: Problem, group: Collection[Dim], size: int) -> bool:
+    """Return whether the entry is defined with the group at the size."""
+    try:
+        graph_values(problem.case, _with_sizes(problem, dict.fromkeys(group, size)).environment())
+    except GradcheckError:
+        return False
+    return True
+
+
+def _resized(sizes: Sizes) -> Maker:
+    def make(problem: Problem, generator: np.random.Generator) -> Problem:
+        changed = _with_sizes(problem, sizes)
+        return replace(changed, inputs={n: move_numbers(a, generator, "near") for n, a in changed.inputs.items()})
+
+    return make
+
+
+def _with_sizes(problem: Problem, sizes: Sizes) -> Problem:
+    """Return the problem resized; numbers repeat, or are cut off."""
+
+    def resized(name: str, array: np.ndarray) -> np.ndarray:
+        changed = {d: size for (one, d), size in sizes.items() if one == name}
+        count = array.size
+        for d, size in changed.items():
+            count = count // array.shape[d] * size
+        if count > MAX_BLOCK_ELEMENTS:
+            return array
+        for d, size in changed.items():
+            array = np.take(array, np.arange(size) % array.shape[d], axis=d)
+        return array
+
+    inputs, constants = ({n: resized(n, a) for n, a in part.items()} for part in (problem.inputs, problem.constants))
+    return replace(problem, inputs=inputs, constants=constants)
+
+
+# Labels and ties ----------------------------------------------------------------------------------
+
+
+def _labels(own: Problem) -> Iterator[Maker]:
+    """Yield literal integers drawn again in their range, and all equal."""
+    literals = [name for name, value in own.case.constants.items() if value.array is not None]
+    names = [name for name in literals if own.constants[name].dtype.kind in "iub" and own.constants[name].size > 1]
+
+    def drawn(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        found = generator.integers(int(array.min()), int(array.max()) + 1, array.shape)
+        found.flat[-1] = found.flat[0]
+        return found.astype(array.dtype)
+
+    def with_labels(draw: Callable[[np.ndarray, np.random.Generator], np.ndarray]) -> Maker:
+        def make(problem: Problem, generator: np.random.Generator) -> Problem:
+            made = {n: draw(a, generator) if n in names else a for n, a in problem.constants.items()}
+            return replace(problem, constants=made)
+
+        return make
+
+    if names:
+        yield with_labels(drawn)
+        yield with_labels(lambda array, generator: np.full_like(array, array.flat[0]))
+
+
+def _with_ties(own: Problem, generator: np.random.Generator) -> Problem:
+    """Return inputs of few numbers each, among their own."""
+
+    def tied(array: np.ndarray) -> np.ndarray:
+        if not dtypes.is_differentiable(array.dtype) or array.dtype.kind == "c" or array.size < _TIED_NUMBERS:
+            return array
+        return generator.choice(np.sort(array, axis=None)[-_TIED_NUMBERS:], array.shape)
+
+    return replace(own, inputs={name: tied(array) for name, array in own.inputs.items()})

@@ -19,7 +19,7 @@ from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures import kinks, nonfinite_gradients
 from gradcheck.checks.failures.blame_assignment import assign_blame
-from gradcheck.checks.implementations import behaviour, code_thresholds, varied_arguments
+from gradcheck.checks.implementations import behaviour, code_thresholds
 from gradcheck.checks.implementations.code_diagnosis import diagnose_code
 from gradcheck.checks.implementations.code_rounding import CodeRounding
 from gradcheck.checks.implementations.implementation_case import implementation_case, relevant_names
@@ -168,7 +168,7 @@ def _run_stages(context: Context, engine: ImplementationEngine) -> None:
         context.found += [c for c in beyond if c.tensor.partition("[")[0] in names]
         _excuse_differences(context, rounding)
     if not _failed(context) and context.can_be_checked and is_general(context.case):
-        varied = varied_arguments.check(context, engine, code_thresholds.block_sizes(engine.code.constants))
+        varied = code_thresholds.check_varied(context, engine, code_thresholds.block_sizes(engine.code.constants))
         context.found += [c for c in varied if c.tensor.partition("[")[0] in names]
         _excuse_differences(context, rounding)
     if _failed(context):

@@ -14,7 +14,7 @@ from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.engines.core import Core
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed
-from tests.checks.failures.test_traversal_diagnosis import judged
+from tests.checks.failures.test_traversal_probe import judged
 from tests.checks.mutants import WrongSweep
 from tests.conftest import WithForward, WithRules
 from tests.engines.dialects import sound

@@ -10,7 +10,7 @@ from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.phrases import say
 from gradcheck.testing import check_function
-from gradcheck.testing.check_failure import CheckFailed
+from gradcheck.testing.case_checks import CheckFailed
 from tests.checks.conftest import Check
 
 ROOT = 'inputs: {x: [4, 0]}\ngraph: {y: "where(x > 0, sqrt(x), 0)", z: y.sum()}\n'

@@ -39,9 +39,9 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
             super().__init__(*args)
             made.append(self)
 
-    from gradcheck.checks.implementations import standalone_diagnosis
+    from gradcheck.checks.implementations import self_consistency
 
-    monkeypatch.setattr(standalone_diagnosis, "DifferencesEngine", Kept)
+    monkeypatch.setattr(self_consistency, "DifferencesEngine", Kept)
     return made
 
 

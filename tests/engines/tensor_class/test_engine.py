@@ -16,7 +16,7 @@ from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.engine import TensorClassEngine, count_comparisons
 from gradcheck.engines.tensor_class.scalar_engine import ScalarClassEngine
 from gradcheck.errors import UsageError
-from tests.checks.failures.test_traversal_diagnosis import judged
+from tests.checks.failures.test_traversal_probe import judged
 from tests.engines.dialects import arrays, asking
 
 Variant = Callable[..., type]
