@@ -72,9 +72,9 @@ def right_side(text: str) -> str:
 
 
 def cookbook_page(entries: Sequence[Entry]) -> str:
-    from gradcheck.reports.commands.cookbook_page import render
+    from gradcheck.reports.commands.cookbook_text import render_page
 
-    return render(entries)
+    return render_page(entries)
 
 
 def _write(lines: Iterable[str]) -> None:

@@ -119,7 +119,7 @@ def _check_paths(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
 def _check_with_coverage(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
     """Check in this process and without a cache; then report coverage."""
     from gradcheck.checks.coverage import measure_coverage
-    from gradcheck.reports.coverage_lines import coverage_lines
+    from gradcheck.reports.summary import coverage_lines
 
     everything, is_text = chosen["verbose"] > 0, chosen["output_format"] in ("full", "concise") and not chosen["file"]
     with measure_coverage(chosen["engines"]) as found:

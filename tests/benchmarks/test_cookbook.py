@@ -45,6 +45,6 @@ def test_nearly_all_are_proved() -> None:
 
 
 def test_the_page_is_current() -> None:
-    from gradcheck.reports.commands.cookbook_page import render
+    from gradcheck.reports.commands.cookbook_text import render_page
 
-    assert (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8") == render(entries()), AGAIN
+    assert (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8") == render_page(entries()), AGAIN

@@ -15,7 +15,7 @@ from gradcheck.checks.result import Diagnosis, Reproduction, Trial
 from gradcheck.facts import fact
 from gradcheck.language.case import Edit
 from gradcheck.reports import render
-from gradcheck.reports.case_list import MARKS, QUALIFIED_MARK
+from gradcheck.reports.formats.full import MARKS, QUALIFIED_MARK
 from tests.documents import blocks, gradcheck
 from tests.paths import ROOT
 from tests.reports.conftest import make_case, make_comparison, make_everything, make_failed, make_run

@@ -6,17 +6,23 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from gradcheck.checks.coverage import Coverage
 from gradcheck.checks.mutation_score import Mutant, MutationScore
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.facts import fact
 from gradcheck.reports import Look, render
 from gradcheck.reports.summary import (
+    coverage_lines,
     missing_features_text,
     mutation_score_lines,
     mutation_score_summary,
     slowest_lines,
     summary,
     unsupported_lines,
+)
+
+FOUND = Coverage(
+    ops={"add"}, rules={("add", "other")}, lines={"a.py": {3, 4}}, all_lines={"a.py": {3, 4, 5, 6, 9}, "b.py": {1}}
 )
 
 
@@ -138,3 +144,22 @@ def test_the_slowest_cases_and_stages_are_named(run: Any, case: Any) -> None:
     assert not lines[1].endswith(")")
     assert len(slowest_lines(run(fast, slow), 1)) == 1
     assert slowest_lines(run(fast, slow), None) == []
+
+
+def test_counts_and_what_is_left_out() -> None:
+    FOUND.lines["b.py"] = {1}
+    ops, rules, arguments, lines, *left = coverage_lines(FOUND)
+    assert ops.startswith("coverage: 1 of ")
+    assert " ops applied; not " in ops
+    assert ops.endswith("more (-v)")
+    assert " rules used" in rules
+    assert "coverage: 0 of " in arguments
+    assert lines == "coverage: 3 of 6 (50%) lines of the engine's functions ran"
+    assert left == ["  not run: a.py:5-6, 9"]
+
+
+def test_all_is_listed_on_demand() -> None:
+    ops, rules, *_ = coverage_lines(FOUND, everything=True)
+    assert "-v" not in ops
+    assert "abs(input)" in rules
+    assert "add(other)" not in rules

@@ -24,8 +24,11 @@ from gradcheck.checks.failures.explanation_points import ExplanationPoints
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS, evidence_of_formula, evidence_of_rule
 from gradcheck.checks.failures.point_failures import FORWARD_MODE, MAX_DIAGNOSED, PointFailures, diagnose
 from gradcheck.checks.failures.reference_errors import fail_repeated_errors
-from gradcheck.checks.failures.rule_formula import diagnose_rule_formula
-from gradcheck.checks.failures.shape_dependent_rules import diagnose_matrix_only_rule, diagnose_raising_rule
+from gradcheck.checks.failures.rule_diagnoses import (
+    diagnose_matrix_only_rule,
+    diagnose_raising_rule,
+    diagnose_rule_formula,
+)
 from gradcheck.checks.failures.size_factor import check_at_other_sizes
 from gradcheck.checks.failures.stated_numbers import (
     diagnose_rounded_numbers,

@@ -9,9 +9,7 @@ from gradcheck.reports.phrases import (
     claim_phrases,  # noqa: F401 (they fill the table)
     diagnosis_phrases,  # noqa: F401 (they fill the table)
     engine_phrases,  # noqa: F401 (they fill the table)
-    formula_phrases,  # noqa: F401 (they fill the table)
     graph_error_phrases,  # noqa: F401 (they fill the table)
-    implementation_phrases,  # noqa: F401 (they fill the table)
     verdict_phrases,  # noqa: F401 (they fill the table)
 )
 from gradcheck.reports.phrases.phrase_table import PHRASES, add_phrases, say

@@ -10,7 +10,7 @@ import torch
 
 from gradcheck.checks.scheduling.run import run
 from gradcheck.language.claim_kind import ClaimKind
-from gradcheck.reports.phrases.implementation_phrases import MANNERS
+from gradcheck.reports.phrases.engine_phrases import MANNERS
 from tests.engines.implementation import functions
 from tests.engines.implementation.build import TANH, with_code
 

@@ -6,7 +6,15 @@ from dataclasses import replace
 
 from gradcheck.checks.derivation import explain
 from gradcheck.language.cookbook.cookbook_entries import Entry, Mistake
-from gradcheck.reports.commands.cookbook_text import derived_lines, entry_lines, entry_list, proof_text, theme_lines
+from gradcheck.reports.commands.cookbook_text import (
+    ERRATA,
+    derived_lines,
+    entry_lines,
+    entry_list,
+    proof_text,
+    render_page,
+    theme_lines,
+)
 from tests.from_text import case_of
 
 ENTRY = Entry(
@@ -69,3 +77,20 @@ def test_what_is_derived() -> None:
     assert "  inputs: x (n)" in lines
     assert "  x: 2 * x" in lines
     assert lines[-2:] == ["entries of the same ops", "  a square  y = c * x ** 2"]
+
+
+def test_an_entry_is_typeset() -> None:
+    page = render_page([ENTRY])
+    assert page.startswith("# The cookbook\n\n1 gradients")
+    assert "[powers](#powers)" in page
+    assert "\n## Powers\n\n**a square**. Twice the number. *A. Uthor (1999)* (proved" in page
+    assert "```math\n\\begin{aligned}\ny &= c \\odot x^{2} \\\\\nt &= c \\odot x \\\\\n\\nabla_{x} &=" in page
+    assert "- not `x: x ** 2`: the power itself\n" in page
+    assert "published tables" not in page
+
+
+def test_what_is_printed_wrong_comes_first_with_its_numbers() -> None:
+    wrong = Mistake("x", "x ** 2", "as printed", "for x = 1 the formula is 1, the gradient 2")
+    page = render_page([ENTRY, replace(ENTRY, theme=ERRATA, wrong=(wrong,))])
+    assert page.index("published tables have wrong") < page.index("## Powers")
+    assert "- as printed: `x: x ** 2`; for x = 1 the formula is 1, the gradient 2\n" in page

@@ -6,6 +6,7 @@ import pytest
 
 from gradcheck.facts import Fact, fact
 from gradcheck.reports.phrases import say
+from gradcheck.reports.phrases.engine_phrases import MANNERS
 
 DEEP = fact("wrong_through_nodes", nodes=100_000)
 
@@ -45,3 +46,20 @@ def test_why_a_property_does_not_hold(found: Fact, sentence: str) -> None:
 )
 def test_what_was_made_wrong_and_where(found: Fact, words: str) -> None:
     assert say(found) == words
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+def test_every_manner_of_asking_has_words(manner: str) -> None:
+    told = fact("otherwise", engine="mine", manner=manner, detail="x", what="gradient", tensor="w")
+    assert say(told).startswith("the gradient of w is wrong ")
+    assert say(fact("refuses", engine="mine", manner=manner, detail="x", text="it raised")).endswith("it raised")
+
+
+def test_how_arguments_were_bound() -> None:
+    assert say(fact("arguments_bound", arguments=("x", "w"), how="by name")) == "called with (x, w), by name"
+
+
+def test_parameters_that_are_nobodys() -> None:
+    one = say(fact("parameters_unchecked", names=("scale",)))
+    assert one == "its own scale stands for nothing in the case, and the gradient there is unchecked"
+    assert "a, b stand for nothing" in say(fact("parameters_unchecked", names=("a", "b")))

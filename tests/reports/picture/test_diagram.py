@@ -6,7 +6,8 @@ import xml.dom.minidom
 
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
-from gradcheck.reports.picture import dot, mermaid, svg
+from gradcheck.reports.commands.graph_picture import to_dot, to_mermaid
+from gradcheck.reports.picture import svg
 from gradcheck.reports.picture.diagram import Diagram, DiagramNode, Edge, diagram_of_case, nearest_nodes, with_verdicts
 
 
@@ -51,11 +52,11 @@ def test_nothing_in_a_name_becomes_markup() -> None:
     document = xml.dom.minidom.parseString(drawn)
     assert not document.getElementsByTagName("script")
     assert not any(one.hasAttribute("onload") for one in document.getElementsByTagName("*"))
-    text = mermaid.to_mermaid(graph)
+    text = to_mermaid(graph)
     assert "<script" not in text
     assert text.count('"') == 2 * 2 + 2
-    assert '"a\\"]; b\\n' in dot.to_dot(graph)
-    named = dot.to_dot(Diagram((DiagramNode("a & b", "entry", "&quot; \\"),), ()))
+    assert '"a\\"]; b\\n' in to_dot(graph)
+    named = to_dot(Diagram((DiagramNode("a & b", "entry", "&quot; \\"),), ()))
     assert 'label="a &amp; b\\n&amp;quot; \\\\"' in named
 
 
@@ -65,7 +66,7 @@ def test_mermaid_gets_no_more_than_it_draws() -> None:
         [Edge(at, at + 1) for at in range(1999)],
         [Edge(at, b) for b in range(1950, 2000) for at in range(b - 40, b)],
     ):
-        text = mermaid.to_mermaid(Diagram(nodes, tuple(edges), 7))
+        text = to_mermaid(Diagram(nodes, tuple(edges), 7))
         assert len(text) <= 50_000
         assert 40 <= text.count("-->") <= 500
         drawn = text.count('["')
@@ -79,10 +80,10 @@ def test_what_has_no_gradient_looks_so_in_every_notation() -> None:
         DiagramNode("y", "entry", is_root=True),
     )
     graph = Diagram(nodes, (Edge(0, 2), Edge(1, 2, 2)))
-    text = mermaid.to_mermaid(graph)
+    text = to_mermaid(graph)
     for line in ("  n0 --> n2", '  n1 <-->|"×2"| n2', "  class n0 constant", "  class n2 root"):
         assert line in text.splitlines()
-    text = dot.to_dot(graph)
+    text = to_dot(graph)
     assert text.count("style=dashed, constraint=false") == 1
     assert "  n2 -> n1 [style=dashed, constraint=false];" in text.splitlines()
     assert [line.count("rounded,dashed") for line in text.splitlines()[2:5]] == [1, 0, 0]
@@ -96,5 +97,5 @@ def test_verdicts_are_colours_and_marks() -> None:
     assert "✗" in drawn
     assert "↯" in drawn
     assert "it is wrong" in drawn
-    assert "class n2 faulty" in mermaid.to_mermaid(graph)
-    assert "penwidth" in dot.to_dot(graph)
+    assert "class n2 faulty" in to_mermaid(graph)
+    assert "penwidth" in to_dot(graph)

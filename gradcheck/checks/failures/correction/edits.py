@@ -11,9 +11,7 @@ from itertools import combinations, islice
 import numpy as np
 
 from gradcheck.autograd.op import lookup
-from gradcheck.checks.failures.correction import index_edits as index
-from gradcheck.checks.failures.correction import insertion_edits as insertion
-from gradcheck.checks.failures.correction import systematic_edits as systematic
+from gradcheck.checks.failures.correction import further_edits as further
 from gradcheck.checks.failures.correction.edit_position import TRANSPOSES, EditPosition, Operands
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool, Path, is_op, is_shape
 from gradcheck.language.expr.nodes import Attribute, Call, Gradient, Literal, Name, Sequence
@@ -288,27 +286,27 @@ EDITS: tuple[tuple[EditRule, float], ...] = (
     (change_number, 1.2),
     (replace_similar_op, 1.2),
     (scale_by_constant, 1.25),
-    (insertion.complete_tensor, 1.25),
+    (further.complete_tensor, 1.25),
     (change_tensor, 1.6),
-    (systematic.change_tensor_throughout, 1.7),
-    (systematic.exchange_tensors, 1.65),
-    (systematic.scale_tensor_throughout, 2.1),
-    (systematic.change_reductions, 1.3),
-    (insertion.symmetrise, 1.3),
+    (further.change_tensor_throughout, 1.7),
+    (further.exchange_tensors, 1.65),
+    (further.scale_tensor_throughout, 2.1),
+    (further.change_reductions, 1.3),
+    (further.symmetrise, 1.3),
     (toggle_complement, 1.3),
-    (insertion.add_missing_path, 1.2),
-    (insertion.add_missing_term, 1.3),
+    (further.add_missing_path, 1.2),
+    (further.add_missing_term, 1.3),
     (keep_one_operand, 1.8),
     (toggle_square, 1.5),
     (move_power, 1.2),
-    (index.change_slice, 1.2),
-    (index.change_index, 1.2),
-    (index.change_step, 1.45),
-    (index.exchange_subscripts, 1.2),
-    (insertion.add_missing_function, 1.6),
-    (insertion.add_missing_factor, 2.0),
-    (insertion.add_missing_condition, 1.7),
-    (insertion.add_missing_sum, 2.0),
+    (further.change_slice, 1.2),
+    (further.change_index, 1.2),
+    (further.change_step, 1.45),
+    (further.exchange_subscripts, 1.2),
+    (further.add_missing_function, 1.6),
+    (further.add_missing_factor, 2.0),
+    (further.add_missing_condition, 1.7),
+    (further.add_missing_sum, 2.0),
 )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.failures.correction import edits as slips
-from gradcheck.checks.failures.correction import index_edits, insertion_edits, systematic_edits
+from gradcheck.checks.failures.correction import further_edits
 from gradcheck.checks.failures.correction.edit_position import EditPosition, Operands
 from gradcheck.checks.failures.correction.edits import EDITS, EditRule, all_single_edits
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
@@ -97,7 +97,7 @@ def made(
         (slips.replace_similar_op, "A @ v", (), ["A * v", "linalg.solve(A, v)"]),
         (slips.swap_operands, "A @ v", (), []),  # the transpose is meant
         (slips.toggle_square, "x / (x + y)", (1,), ["(x + y) ** 2"]),
-        (insertion_edits.add_missing_factor, "-1", (), []),
+        (further_edits.add_missing_factor, "-1", (), []),
     ],
 )  # fmt: skip
 def test_what_an_edit_makes(edit: EditRule, text: str, path: tuple[int, ...], expected: list[str]) -> None:
@@ -106,7 +106,7 @@ def test_what_an_edit_makes(edit: EditRule, text: str, path: tuple[int, ...], ex
 
 def test_every_edit_has_its_cost() -> None:
     names = {edit.__name__ for edit, _ in EDITS}
-    homes = (slips, index_edits, insertion_edits, systematic_edits)
+    homes = (slips, further_edits)
     public = {
         n for home in homes for n, value in vars(home).items() if getattr(value, "__module__", "") == home.__name__
     }

@@ -1,7 +1,8 @@
-"""Gradient rules that raise, or are wrong, for some shapes only.
+"""Gradient rules wrong for some shapes only, and the formula of a rule.
 
 A faulty rule often fails in NumPy, which rejects shapes that do not fit, before there is a number to recognise. So
-the op runs again with operands that need no broadcasting, and with square ones.
+the op runs again with operands that need no broadcasting, and with square ones. The op alone is a case of one entry,
+whose gradient is derived: from there the formula that its rule computes is searched (`computed_formula`).
 """
 
 from __future__ import annotations
@@ -14,23 +15,30 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.families import PRODUCTS
+from gradcheck.autograd.op import Op
 from gradcheck.checks.claims.cotangents import operations_of
 from gradcheck.checks.claims.operations import wrong_with_cotangents
+from gradcheck.checks.failures.correction.computed_formula import ComputedFormulas
 from gradcheck.checks.failures.diagnosis.catalogue import matching_diagnoses
-from gradcheck.checks.failures.diagnosis.evidence import Evidence, with_arrays
-from gradcheck.checks.failures.gather_evidence import evidence_of_operation, make_reference_pullback
-from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
-from gradcheck.checks.points.point import Point
+from gradcheck.checks.failures.diagnosis.evidence import Evidence, Rule, with_arrays
+from gradcheck.checks.failures.gather_evidence import evidence_of_operation, evidence_of_rule, make_reference_pullback
+from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS, PointFailures
+from gradcheck.checks.options import Engines
+from gradcheck.checks.points.point import CasePoint, Point
 from gradcheck.checks.result import Diagnosis, Operation, WrongOperation
-from gradcheck.engines.base import Application
+from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.recording import arrays
 from gradcheck.facts import fact
+from gradcheck.language.expr.printer import INFIX, PREFIX
 from gradcheck.language.random_streams import stream
+from gradcheck.language.sampling import literal_problem
 
 #: Errors of NumPy, or of a class's own check, for a wrong shape.
 _SHAPE_ERRORS = (ValueError, AssertionError, IndexError)
 #: The size of square matrices, and how many are tried.
 _SIZE, _TIMES = 3, 2
+#: The names of an op's tensors, and of its result.
+_NAMES, _RESULT = ("x", "z", "w"), "y"
 
 
 def diagnose_raising_rule(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
@@ -143,3 +151,48 @@ def _square(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     if not dtypes.is_differentiable(array.dtype):
         return array
     return generator.standard_normal((_SIZE,) * min(array.ndim, 2)).astype(array.dtype)
+
+
+def diagnose_rule_formula(wrong: WrongOperation, failures: PointFailures) -> tuple[Diagnosis, ...]:
+    """Return the formula that an op's rule was computed as, if found."""
+    evidence = list(evidence_of_rule(wrong, failures.context.points, failures.point))
+    seen = [(point, one) for one in evidence for point in _op_points(one.rule, failures.reference)]
+    if not seen:
+        return ()
+    case, rule = seen[0][0].problem.case, evidence[0].rule
+    assert rule is not None
+    formulas = ComputedFormulas(replace(failures.context, case=case))
+    found = formulas.diagnose_gradient(_NAMES[rule.position], seen)
+    graph = case.graph[_RESULT].text
+    return tuple(replace(one, message=fact("rule_formula", formula=one.message, graph=graph)) for one in found)
+
+
+def _op_points(rule: Rule | None, reference: Engine) -> Iterator[Point]:
+    """Yield the point at which the op is a case of its own, if it can be."""
+    if rule is None or rule.incoming is None or len(rule.tensors) > len(_NAMES):
+        return
+    arguments = list(_arguments(rule))
+    if len(arguments) == len(rule.application.args) and not rule.application.kwargs:
+        inputs = dict(zip(_NAMES, map(np.ndarray.tolist, rule.tensors), strict=False))
+        graph, incoming = {_RESULT: _op_text(rule.application.op, arguments)}, {_RESULT: rule.incoming.tolist()}
+        problem = literal_problem("op", inputs, graph, incoming, dtype=rule.tensor.dtype.name)
+        point = CasePoint(problem, Engines((), reference))
+        if point.want.states:  # an index, which is an input there, may be none
+            yield point
+
+
+def _arguments(rule: Rule) -> Iterator[str]:
+    names = iter(_NAMES)
+    for value in rule.application.args:
+        if isinstance(value, np.ndarray):
+            yield next(names)
+        elif value is None or isinstance(value, (bool, int, float)):
+            yield repr(value)
+
+
+def _op_text(op: Op, arguments: list[str]) -> str:
+    if op.name in INFIX and len(arguments) == 2:
+        return f" {INFIX[op.name][0]} ".join(arguments)
+    if op.name in PREFIX and len(arguments) == 1:
+        return PREFIX[op.name] + arguments[0]
+    return f"{op.name}({', '.join(arguments)})"

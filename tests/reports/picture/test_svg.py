@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradcheck.reports.picture.diagram import Diagram, DiagramNode, Edge
-from gradcheck.reports.picture.layout import compute_layout
+from gradcheck.reports.picture.svg import compute_layout
 
 SIZE = (60.0, 40.0)
 
