@@ -100,7 +100,7 @@ def _expression_of(function: str) -> Expr:
 
 def _write_project_files() -> None:
     """Write all files; those of the repository go to its root."""
-    from gradcheck.reports.commands import scaffold
+    from gradcheck.reports.commands import first_case
 
     paths = _paths()
     root, below = _repository()
@@ -109,18 +109,18 @@ def _write_project_files() -> None:
         _print(f"{', '.join(paths)} has cases already, and no other is written")
     else:
         _write_unless_present(case, _first_case_text(case))
-    _write_unless_present(root / scaffold.WORKFLOW, scaffold.github_workflow(below))
-    to_add = scaffold.pre_commit_entry(below, paths)
+    _write_unless_present(root / first_case.WORKFLOW, first_case.github_workflow(below))
+    to_add = first_case.pre_commit_entry(below, paths)
     _write_unless_present(
-        root / scaffold.HOOKS,
-        scaffold.pre_commit_config(below, paths),
+        root / first_case.HOOKS,
+        first_case.pre_commit_config(below, paths),
         f"to have the hooks, add below 'repos:'\n{to_add}",
     )
-    to_add = f'"yaml.schemas": {{"./{scaffold.SCHEMA}": {json.dumps(scaffold.case_file_patterns(below, paths))}}}'
+    to_add = f'"yaml.schemas": {{"./{first_case.SCHEMA}": {json.dumps(first_case.case_file_patterns(below, paths))}}}'
     _write_unless_present(
-        root / scaffold.EDITOR, scaffold.editor_settings(below, paths), f"to have its help, add {to_add}"
+        root / first_case.EDITOR, first_case.editor_settings(below, paths), f"to have its help, add {to_add}"
     )
-    _write_unless_present(root / scaffold.SCHEMA, _schema())
+    _write_unless_present(root / first_case.SCHEMA, _schema())
     _print("try it: gradcheck run")
 
 

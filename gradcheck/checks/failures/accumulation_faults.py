@@ -11,8 +11,8 @@ import numpy as np
 
 from gradcheck.checks.closeness.nearly_equal import nearly_equal
 from gradcheck.checks.failures import fault_localization
-from gradcheck.checks.failures.assigning_ops import blame_assigning_op
-from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.failures.composed_ops import blame_assigning_op
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence
 from gradcheck.checks.failures.fault_localization import Fault
 from gradcheck.checks.failures.gather_evidence import evidence_of_accumulation
 from gradcheck.checks.failures.gradient_flow import GradientFlow

@@ -16,10 +16,10 @@ from gradcheck.checks.failures.accumulation_faults import cut_diagnoses, explain
 from gradcheck.checks.failures.bare_graph_recheck import reproduced_failures
 from gradcheck.checks.failures.blame_assignment import assign_blame
 from gradcheck.checks.failures.composed_ops import op_parts, separate_composed_ops
-from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas
 from gradcheck.checks.failures.correction.step_edits import blame_slips_in_steps
 from gradcheck.checks.failures.correction.suggestion import refute, suggest
-from gradcheck.checks.failures.engine_faults import is_unreliable, is_wrong_everywhere
+from gradcheck.checks.failures.correction.tidy_formula import DerivedFormulas
+from gradcheck.checks.failures.engine_faults import explain_forward_mode, is_unreliable, is_wrong_everywhere
 from gradcheck.checks.failures.explanation_points import ExplanationPoints
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS, evidence_of_formula, evidence_of_rule
 from gradcheck.checks.failures.point_failures import FORWARD_MODE, MAX_DIAGNOSED, PointFailures, diagnose
@@ -125,8 +125,6 @@ def _explain_at(failures: PointFailures) -> None:
             _explain_engine(failures, engine)
             _add_lines_of_passes(failures, engine)
         if failures.failed(FORWARD_MODE, engine.name):
-            from gradcheck.checks.failures.forward_mode_faults import explain_forward_mode
-
             explain_forward_mode(failures, engine)
     diagnose_rounded_numbers(failures)
     diagnose_stated_gradients(failures)

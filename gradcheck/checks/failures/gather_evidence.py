@@ -12,7 +12,7 @@ import numpy as np
 from gradcheck.checks.claims.cotangents import is_of_ones, operations_of
 from gradcheck.checks.claims.operations import gradient_positions
 from gradcheck.checks.claims.stated_claims import align_dtypes
-from gradcheck.checks.failures.diagnosis.evidence import Evidence, ReferencePullback, Rule, with_arrays
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence, ReferencePullback, Rule, with_arrays
 from gradcheck.checks.failures.fault_localization import Fault, find_faults, gradient_increments
 from gradcheck.checks.failures.gradient_flow import BackwardRecord, GradientFlow
 from gradcheck.checks.points.drawing import Points

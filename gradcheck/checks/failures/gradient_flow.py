@@ -14,7 +14,7 @@ from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.pullback import pull_arrays
 from gradcheck.autograd.sweep import sweep
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.failures.diagnosis.evidence import Use, contribution_origin
+from gradcheck.checks.failures.diagnosis.catalogue import Use, contribution_origin
 from gradcheck.engines.core import CoreHost
 from gradcheck.facts import Fact, fact
 from gradcheck.language.evaluation.evaluate import evaluate

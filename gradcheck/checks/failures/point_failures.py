@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.diagnosis.catalogue import matching_diagnoses
-from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence, matching_diagnoses
 from gradcheck.checks.failures.gradient_flow import GradientFlow
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Cause, Comparison, Diagnosis

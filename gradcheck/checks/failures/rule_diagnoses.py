@@ -19,8 +19,7 @@ from gradcheck.autograd.op import Op
 from gradcheck.checks.claims.cotangents import operations_of
 from gradcheck.checks.claims.operations import wrong_with_cotangents
 from gradcheck.checks.failures.correction.computed_formula import ComputedFormulas
-from gradcheck.checks.failures.diagnosis.catalogue import matching_diagnoses
-from gradcheck.checks.failures.diagnosis.evidence import Evidence, Rule, with_arrays
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence, Rule, matching_diagnoses, with_arrays
 from gradcheck.checks.failures.gather_evidence import evidence_of_operation, evidence_of_rule, make_reference_pullback
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS, PointFailures
 from gradcheck.checks.options import Engines

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence
 from gradcheck.checks.failures.point_failures import MAX_DIAGNOSED, PointFailures, diagnose
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.base import Engine

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.checks.closeness.nearly_equal import nearly_equal
 from gradcheck.checks.failures.composed_ops import op_parts
-from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS, PointFailures, diagnose
 from gradcheck.checks.points.point import Point

@@ -14,8 +14,7 @@ from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.checks.closeness.tolerance import base, epsilon
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.correction.computed_formula import ComputedFormulas, EvidenceAtPoints
-from gradcheck.checks.failures.diagnosis.catalogue import matches
-from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence, matches
 from gradcheck.checks.failures.gather_evidence import with_graph
 from gradcheck.checks.failures.point_failures import diagnose
 from gradcheck.checks.failures.size_factor import express_in_sizes, ratio_of

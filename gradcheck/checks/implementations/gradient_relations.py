@@ -17,8 +17,7 @@ import numpy as np
 from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.failures.correction.computed_formula import EvidenceAtPoints
-from gradcheck.checks.failures.diagnosis.catalogue import matches
-from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence, matches
 from gradcheck.checks.failures.size_factor import SizeRatio, ratio_of
 from gradcheck.checks.implementations.call_variants import with_gradients
 from gradcheck.checks.implementations.tape_factors import factors_on_tape

@@ -15,8 +15,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.failures.correction.computed_formula import EvidenceAtPoints
-from gradcheck.checks.failures.diagnosis.catalogue import matches
-from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence, matches
 from gradcheck.checks.implementations.call_variants import with_gradients
 from gradcheck.checks.implementations.gradient_relations import Relation, relation_at_all_points
 from gradcheck.checks.points.point import Point

@@ -17,8 +17,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.claims.operations import gradient_positions
 from gradcheck.checks.failures.correction.computed_formula import EvidenceAtPoints
-from gradcheck.checks.failures.diagnosis.catalogue import CATALOGUE, matches
-from gradcheck.checks.failures.diagnosis.evidence import Evidence, Rule
+from gradcheck.checks.failures.diagnosis.catalogue import CATALOGUE, Evidence, Rule, matches
 from gradcheck.checks.failures.gather_evidence import make_reference_pullback
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Diagnosis

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.checks.scheduling.run import run
 from gradcheck.engines.resolve import adapt
 from gradcheck.facts import fact
+from gradcheck.language.loader import load_text
+from tests.engines.dialects import arrays, diseases, figures, sound
 from tests.from_text import case_of
 from tests.paths import WRONG_ENGINES
 
 MSE = "{inputs: {a: 'randn(3, 2)', b: 'randn(3, 2)'}, graph: {loss: 'F.mse_loss(a, b)'}}"
+_CASES = {
+    "numbers": "inputs: {a: 1.5, b: -2.0}\ngraph: {c: a * b, d: c * a, e: d + c, f: d * e}\nbackward: f\n",
+    "arrays": "inputs: {a: [[1], [3]], b: [[1, 2, 4]]}\ngraph: {y: a * b, z: y - b}\n"
+    "backward: {z: [[1, 2, 3], [4, 5, 6]]}\n",
+}
 
 
 def checked(text: str, *replaced: tuple[str, str]) -> CaseResult:
@@ -87,3 +96,76 @@ def test_what_a_method_calls_is_known() -> None:
     assert cause.cause is not None
     assert cause.cause.origin == fact("op_at", op="neg", entry="z")
     assert "mul" in cause.cause.what["made_of"]
+
+
+class Assigns(figures.Value):
+    """A product assigns to its first operand."""
+
+    def __mul__(self, other: Any) -> Any:
+        other = other if isinstance(other, figures.Value) else type(self)(other)
+        out = super().__mul__(other)
+
+        def step() -> None:
+            self.grad = other.data * out.grad
+            other.grad += self.data * out.grad
+
+        out.step = step
+        return out
+
+
+class AssignsInAnyOrder(Assigns, figures.Shuffled):
+    """Its operands come in another order each time."""
+
+
+def judged(kind: Any, text: str) -> CaseResult:
+    cases, errors = load_text(text, "case.yaml")
+    assert not errors
+    return run(cases, engines=[adapt(kind, "mine")], trials=1, oracle="none").cases[0]
+
+
+@pytest.mark.parametrize("text", _CASES.values(), ids=_CASES)
+@pytest.mark.parametrize("kind", [Assigns, AssignsInAnyOrder])
+def test_the_op_that_assigns_is_the_only_cause(kind: Any, text: str) -> None:
+    found = judged(kind, text)
+    (shown,) = [c for c in found.comparisons if c.cause]
+    assert shown.cause is not None
+    assert shown.cause.origin["op"] == "mul"
+    assert [(d.kind, d.message.kind) for d in shown.diagnoses] == [("overwritten", "op_assigns")]
+    assert shown.code is not None
+
+
+class AssignsPowers(figures.Value):
+    """A power of plain exponents alone, of which quotients are made."""
+
+    def __pow__(self, other: Any) -> Any:
+        assert isinstance(other, (int, float))
+        out = type(self)(self.data**other, (self,))
+
+        def step() -> None:
+            self.grad = other * self.data ** (other - 1) * out.grad
+
+        out.step = step
+        return out
+
+    def __truediv__(self, other: Any) -> Any:
+        return self * other**-1
+
+
+@pytest.mark.parametrize("graph", ["{c: a / b, y: c + b * a}", "{c: a ** 2, y: c * a + b}"])
+def test_a_power_that_assigns_is_named_alone_or_in_a_quotient(graph: str) -> None:
+    found = judged(AssignsPowers, f"inputs: {{a: 1.5, b: -2.0}}\ngraph: {graph}\nbackward: y\n")
+    assert {c.cause.origin["op"] for c in found.comparisons if c.cause} == {"pow"}
+
+
+def test_where_all_is_assigned_it_is_the_pass() -> None:
+    sick: Any = type("Sick", (diseases.Overwrites, sound.Tensor), {})
+    found = judged(sick, _CASES["numbers"])
+    assert {d.message.kind for c in found.comparisons for d in c.diagnoses}.isdisjoint({"op_assigns"})
+
+
+def test_a_pass_that_begins_anew_assigns_nothing() -> None:
+    class Early(diseases.PassesOnEarly, arrays.Ones):
+        """It is wrong for another reason."""
+
+    found = judged(Early, _CASES["numbers"])
+    assert {d.message.kind for c in found.comparisons for d in c.diagnoses}.isdisjoint({"op_assigns"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence
 from gradcheck.checks.failures.point_failures import PointFailures, diagnose
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Cause, Subject, Trial

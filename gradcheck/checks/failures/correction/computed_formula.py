@@ -22,8 +22,7 @@ from gradcheck.checks.failures.correction.edit_position import operands_of
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.formula_mistakes import with_one_mistake
 from gradcheck.checks.failures.correction.formula_search import FormulaSearch
-from gradcheck.checks.failures.diagnosis.catalogue import matches
-from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence, matches
 from gradcheck.checks.failures.explanation_points import SEED
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Diagnosis

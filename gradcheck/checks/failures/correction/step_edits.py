@@ -13,14 +13,13 @@ import numpy as np
 
 from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas
 from gradcheck.checks.failures.correction.edit_cause import edit_cause
 from gradcheck.checks.failures.correction.edit_position import operands_of
 from gradcheck.checks.failures.correction.edits import all_single_edits
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.formula_search import MAX_PARTS
 from gradcheck.checks.failures.correction.suggestion import MAX_SCOPES, Suggester, did_you_mean
-from gradcheck.checks.failures.correction.tidy_formula import has_constant_condition
+from gradcheck.checks.failures.correction.tidy_formula import DerivedFormulas, has_constant_condition
 from gradcheck.checks.failures.explanation_points import ExplanationPoints
 from gradcheck.checks.failures.wrong_steps import (
     blame_step,

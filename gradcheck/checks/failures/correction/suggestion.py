@@ -13,7 +13,6 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas, with_named_numbers
 from gradcheck.checks.failures.correction.edit_cause import (
     edit_cause,
     is_of_number,
@@ -25,10 +24,12 @@ from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.formula_search import Candidate, FormulaSearch
 from gradcheck.checks.failures.correction.text_edit import smallest_edit
 from gradcheck.checks.failures.correction.tidy_formula import (
+    DerivedFormulas,
     Tidier,
     count_subtracted_sums,
     has_constant_condition,
     simplifier_at,
+    with_named_numbers,
 )
 from gradcheck.checks.failures.explanation_points import ExplanationPoints
 from gradcheck.checks.failures.oracle_support import is_confirmed_by_oracle

@@ -7,8 +7,7 @@ from itertools import combinations, islice, permutations, product
 
 import numpy as np
 
-from gradcheck.checks.failures.diagnosis.catalogue import hypothesis
-from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess, Use
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence, Guess, Use, hypothesis
 from gradcheck.facts import Fact, fact
 
 #: One mistake is looked for, not any sum that fits. The most uses tried one by one;

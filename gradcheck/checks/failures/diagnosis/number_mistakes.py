@@ -9,8 +9,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import BFLOAT16, largest_finite, real_of, wide
 from gradcheck.checks.closeness.tolerance import base, epsilon, modulus
-from gradcheck.checks.failures.diagnosis.catalogue import hypothesis
-from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence, Guess, hypothesis
 from gradcheck.facts import Fact, fact
 
 #: Ops that sum, so that 1/n means a mean.

@@ -11,8 +11,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.families import PRODUCTS
 from gradcheck.checks.closeness.nearly_equal import nearly_equal
-from gradcheck.checks.failures.diagnosis.catalogue import hypothesis
-from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess, Rule
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence, Guess, Rule, hypothesis
 from gradcheck.engines.base import Application
 from gradcheck.facts import fact
 

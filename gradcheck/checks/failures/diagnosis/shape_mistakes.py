@@ -7,8 +7,7 @@ from itertools import combinations, permutations, product
 
 import numpy as np
 
-from gradcheck.checks.failures.diagnosis.catalogue import hypothesis
-from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence, Guess, hypothesis
 from gradcheck.facts import fact
 
 #: The most axes of which every order is tried.

@@ -9,8 +9,8 @@ from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.correction import suggestion
-from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas
 from gradcheck.checks.failures.correction.suggestion import counterexample_fact, is_equally_undefined
+from gradcheck.checks.failures.correction.tidy_formula import DerivedFormulas
 from gradcheck.checks.failures.explanation_points import ExplanationPoints
 from gradcheck.checks.pipeline import STAGES
 from gradcheck.checks.result import CaseResult

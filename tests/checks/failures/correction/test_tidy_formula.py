@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gradcheck.checks.claims.stated_claims import StepClaims
+from gradcheck.checks.failures.correction import tidy_formula
 from gradcheck.checks.failures.correction.edit_position import operands_of
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.formula_search import FormulaSearch
 from gradcheck.checks.failures.correction.tidy_formula import (
+    DerivedFormulas,
     Tidier,
     count_subtracted_sums,
     has_constant_condition,
     simplifier_at,
+    with_named_numbers,
 )
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from tests.checks.build import context_of
-from tests.checks.conftest import Check
+from tests.checks.conftest import Check, failed
+from tests.from_text import case_of
 
 SQUARE = """
     dims: {n: 4, m: 3}
@@ -23,6 +29,40 @@ SQUARE = """
     graph: {y: x * x, z: x @ b}
     backward: {y: randn_like(y), z: randn_like(z)}
 """
+
+LOSS = "{inputs: {x: randn(3)}, graph: {y: x * x, loss: tanh(y).sum()}%s}"
+
+
+def test_by_way_of_other_gradients_and_by_inputs_alone() -> None:
+    of = DerivedFormulas(case_of(LOSS % ""))
+    assert [to_text(expr) for expr in of.of("x")] == ["2 * grad(y) * x", "2 * (1 - tanh(y) ** 2) * x"]
+    assert of.of("z") == of.without_shared_steps("z") == []
+
+
+def test_large_graphs_are_not_derived(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tidy_formula, "MAX_GRAPH", 3)
+    assert DerivedFormulas(case_of(LOSS % "")).of("x") == []
+
+
+def test_steps_and_formulas_that_are_wrong_share_them(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+    explain = tidy_formula.explain
+    monkeypatch.setattr(tidy_formula, "explain", lambda *a, expand: asked.append(expand) or explain(*a, expand=expand))
+    found = check(LOSS % ", let: {d: 1 - tanh(y)}, formulas: {x: 3 * x * d}")
+    assert failed(found, "formula")
+    assert asked == [False, True]
+
+
+@pytest.mark.parametrize(("name", "formula"), [("y", "pi * x / sqrt(2 * pi)"), ("pi", "3.141592653589793 * x / 2.5")])
+def test_numbers_have_names_unless_a_tensor_is_called_pi(name: str, formula: str) -> None:
+    case = case_of(f"{{inputs: {{x: 0.3}}, graph: {{{name}: sin(x)}}}}")
+    expr = parse("3.141592653589793 * x / 2.5066282746310002 + 0.6931471805599453")
+    assert to_text(with_named_numbers(expr, case)).startswith(formula)
+
+
+def test_roots_in_rules_have_names() -> None:
+    expr = parse("1.1283791670955126 * x / 1.4142135623730951 + 1.7320508075688772")
+    assert to_text(with_named_numbers(expr, case_of(LOSS % ""))) == "2 / sqrt(pi) * x / sqrt(2) + sqrt(3)"
 
 
 def tidied(right: str, written: str, known: str = "x") -> list[str]:

@@ -9,8 +9,7 @@ import numpy as np
 
 from gradcheck.checks.claims.cotangents import operations_of
 from gradcheck.checks.claims.operations import gradient_positions
-from gradcheck.checks.failures.diagnosis.catalogue import Predict, matches
-from gradcheck.checks.failures.diagnosis.evidence import Evidence, Rule
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence, Predict, Rule, matches
 from gradcheck.checks.failures.gather_evidence import make_reference_pullback
 from gradcheck.facts import Fact
 from tests.checks.build import point_of

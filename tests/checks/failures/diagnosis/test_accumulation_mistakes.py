@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.failures.diagnosis import accumulation_mistakes
-from gradcheck.checks.failures.diagnosis.catalogue import Predict, matches
-from gradcheck.checks.failures.diagnosis.evidence import Evidence, Use, contribution_origin
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence, Predict, Use, contribution_origin, matches
 from gradcheck.facts import Fact, fact
 from tests.checks.failures.diagnosis.evidence import fitting, guessed, of_rule, rule
 

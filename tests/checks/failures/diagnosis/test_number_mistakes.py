@@ -10,7 +10,7 @@ import pytest
 
 from gradcheck.autograd.dtypes import BFLOAT16
 from gradcheck.checks.failures.diagnosis import number_mistakes
-from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence
 from gradcheck.facts import Fact, fact
 from tests.checks.failures.diagnosis.evidence import fitting, guessed, of_rule, rule
 

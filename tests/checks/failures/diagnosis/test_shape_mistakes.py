@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.failures.diagnosis import shape_mistakes
-from gradcheck.checks.failures.diagnosis.catalogue import Predict
-from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence, Predict
 from gradcheck.facts import Fact, fact
 from tests.checks.failures.diagnosis.evidence import fitting, guessed, of_rule, rule
 
