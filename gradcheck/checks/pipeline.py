@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
@@ -29,8 +29,6 @@ from gradcheck.checks.claims.outcomes import unexpected_errors
 from gradcheck.checks.context import Context
 from gradcheck.checks.documented_functions import judge_by_documentation
 from gradcheck.checks.failures import kinks, nonfinite_gradients
-from gradcheck.checks.implementations import implementation_check as implementations
-from gradcheck.checks.implementations.implementation_check import ImplementationResults
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
 from gradcheck.checks.xfail import apply_xfail
@@ -46,6 +44,9 @@ from gradcheck.language.likely_slips import likely_slips
 from gradcheck.language.sampling import draw
 from gradcheck.language.suggest import did_you_mean
 from gradcheck.language.trial_draws import without_trials
+
+if TYPE_CHECKING:
+    from gradcheck.checks.implementations.implementation_check import ImplementationResults
 
 
 class Stage(Protocol):
@@ -95,7 +96,7 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
             context = examine(_without_implementations(case), options, engines)
             if case.states_derivatives:
                 context.found += _check_derivatives(context)
-            code = implementations.check_implementations(context, options.apply(case)) if case.implementations else None
+            code = _check_implementations(context, options.apply(case)) if case.implementations else None
         except InvalidCase as error:
             return _undrawn_result(case, options, error)
     return apply_xfail(verdict(context, case, time.perf_counter() - start, code), case, options.today)
@@ -124,6 +125,12 @@ def _check_derivatives(context: Context) -> list[Comparison]:
 
     with _timed(context, "derivatives"):
         return check_derivatives(context, examine)
+
+
+def _check_implementations(context: Context, case: Case) -> ImplementationResults:
+    from gradcheck.checks.implementations.implementation_check import check_implementations  # which imports torch
+
+    return check_implementations(context, case)
 
 
 def _without_implementations(case: Case) -> Case:

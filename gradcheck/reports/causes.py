@@ -120,7 +120,11 @@ def case_members(case: CaseResult) -> list[GroupMember]:
 def _group_key(member: GroupMember) -> Hashable:
     """Return the key that members of one group share, or the case's id."""
     if member.finding is None:
-        return _error_key(member)
+        error = member.error
+        if error is None:
+            return id(member.case)
+        is_own = member.case.status == "invalid" or error.message.kind == "refused"  # stated by the file
+        return error.kind, error.hint, error.message if is_own else _fact_structure(error.message)
     lead = member.finding.lead
     if lead.what.is_stated_by_file:
         return _claim_key(lead) or id(member.case)
@@ -146,14 +150,6 @@ def _claim_key(c: Comparison) -> Hashable:
     mistakes = tuple((d.kind, d.formula) for d in c.diagnoses if d.formula or d.confidence)
     step = c.cause.origin["name"] if c.cause is not None and c.cause.origin.kind == "step" else ""
     return c.what, c.tensor, c.formula, step, mistakes, _fact_structure(c.mismatch)
-
-
-def _error_key(member: GroupMember) -> Hashable:
-    error = member.error
-    if error is None:
-        return id(member.case)
-    is_own = member.case.status == "invalid" or error.message.kind == "refused"  # stated by the file
-    return error.kind, error.hint, error.message if is_own else _fact_structure(error.message)
 
 
 def _fact_structure(found: Fact | None) -> Hashable:

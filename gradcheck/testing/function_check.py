@@ -16,16 +16,28 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.closeness.tolerance import epsilon
-from gradcheck.checks.options import Options
+from gradcheck.checks.implementations.python_reproduction import python_reproduction, standalone_reproduction
+from gradcheck.checks.implementations.self_consistency import check_self_consistency as check
+from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.pipeline import verdict
 from gradcheck.checks.result import CaseResult, RunResult, Subject
 from gradcheck.checks.scheduling.run import environment, run
+from gradcheck.engines.implementation.autocast import judge_in_autocast
+from gradcheck.engines.implementation.binding import bind
+from gradcheck.engines.implementation.code_engine import CodeEngine as Engine
+from gradcheck.engines.implementation.code_kinds import code_of
+from gradcheck.engines.implementation.code_loading import load_code, name_of
+from gradcheck.engines.implementation.differentiable_forward import differentiable_forward
+from gradcheck.engines.torch_devices import device_of
 from gradcheck.errors import GradcheckError, InvalidCase, Place, UsageError, exception_text
 from gradcheck.facts import fact
 from gradcheck.interrupts import marked_interrupts
 from gradcheck.language.case import Case, Generalize, Implementation, Value
 from gradcheck.language.claim_kind import ClaimKind
+from gradcheck.language.loader import load_text
+from gradcheck.language.sampling import draw
 from gradcheck.language.trial_draws import with_trials
+from gradcheck.reports import Look, render
 from gradcheck.testing.case_checks import CheckFailed, with_snippet
 from gradcheck.testing.function_choices import FunctionChoices, read_choices
 from gradcheck.testing.python_arguments import (
@@ -136,8 +148,6 @@ def result_of_call(call: PythonCall, choices: Mapping[str, Any] | None) -> RunRe
 
 def failure_of(found: RunResult) -> CheckFailed:
     """Return an AssertionError with the report of a failed check."""
-    from gradcheck.reports import Look, render
-
     return CheckFailed(render(found, look=Look(width=100, verbosity=-1)), found)
 
 
@@ -156,16 +166,11 @@ def _judged(found: CaseResult, code: Implementation) -> CaseResult:
 def _with_python_snippet(case: Case, found: CaseResult) -> CaseResult:
     if found.status != "failed" or found.smallest is not None:
         return found
-    from gradcheck.checks.implementations.python_reproduction import python_reproduction
-    from gradcheck.checks.options import engines_of
-
     options = Options(allow_code=True)
     return with_snippet(found, python_reproduction(case, found, options, engines_of(options)))
 
 
 def _implementation(function: Any, backward: Any, entry: str, own: FunctionChoices) -> Implementation:
-    from gradcheck.engines.implementation.code_loading import name_of
-
     named = function[0] if isinstance(function, tuple) and function else function  # a forward and its backward
     return Implementation(
         entry,
@@ -181,8 +186,6 @@ def _implementation(function: Any, backward: Any, entry: str, own: FunctionChoic
 def _case(
     given: Mapping[str, Any], spec: str, own: FunctionChoices, place: Place, constants: tuple[str, ...] = ()
 ) -> Case:
-    from gradcheck.language.loader import load_text
-
     arrays: dict[str, np.ndarray] = {}
     some_ask = any(getattr(value, "requires_grad", False) for value in given.values())
     sizes: dict[str, int] = dict(own.dims)
@@ -215,7 +218,9 @@ def _case(
 
 
 def _with_arrays(case: Case, arrays: Mapping[str, np.ndarray]) -> Case:
-    dtype = _case_dtype(arrays)
+    found = {array.dtype for array in arrays.values() if dtypes.is_differentiable(array.dtype)}
+    least = max({dtypes.real_of(dtype) for dtype in found}, key=epsilon, default=np.dtype(np.float64))
+    dtype = dtypes.complex_of(least) if any(dtype.kind == "c" for dtype in found) else least
     real = dtypes.real_of(dtype).name
 
     def filled(values: Mapping[str, Value]) -> dict[str, Value]:
@@ -226,13 +231,6 @@ def _with_arrays(case: Case, arrays: Mapping[str, np.ndarray]) -> Case:
         }
 
     return replace(case, inputs=filled(case.inputs), constants=filled(case.constants), dtype=dtype.name)
-
-
-def _case_dtype(arrays: Mapping[str, np.ndarray]) -> np.dtype:
-    """Return the least precise dtype of the arrays, complex if one of them is."""
-    found = {array.dtype for array in arrays.values() if dtypes.is_differentiable(array.dtype)}
-    least = max({dtypes.real_of(dtype) for dtype in found}, key=epsilon, default=np.dtype(np.float64))
-    return dtypes.complex_of(least) if any(dtype.kind == "c" for dtype in found) else least
 
 
 def _operand_dtypes(case: Case) -> dict[str, str]:
@@ -288,17 +286,6 @@ def _with_place(case: Case, place: Place) -> Case:
 
 
 def _check_without_spec(implementation: Implementation, case: Case, on: str = "cpu") -> RunResult:
-    from gradcheck.checks.implementations.python_reproduction import standalone_reproduction
-    from gradcheck.checks.implementations.self_consistency import check_self_consistency as check
-    from gradcheck.engines.implementation.autocast import judge_in_autocast
-    from gradcheck.engines.implementation.binding import bind
-    from gradcheck.engines.implementation.code_engine import CodeEngine as Engine
-    from gradcheck.engines.implementation.code_kinds import code_of
-    from gradcheck.engines.implementation.code_loading import load_code
-    from gradcheck.engines.implementation.differentiable_forward import differentiable_forward
-    from gradcheck.engines.torch_devices import device_of
-    from gradcheck.language.sampling import draw
-
     device = None if on == "cpu" else device_of(on)
     code = code_of(*load_code(implementation), implementation.name)
     if implementation.given is not None and implementation.given.as_torch:

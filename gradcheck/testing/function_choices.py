@@ -54,6 +54,9 @@ def read_choices(choices: Mapping[str, Any] | None) -> FunctionChoices:
     tolerance = own.get("tolerance")
     both = StatedTolerance(tolerance if given.get("rtol") is None else given["rtol"], given.get("atol"))
     autocast = _dtype(own.get("autocast", ""))
+    for number in (tolerance, both.rtol, both.atol):
+        if number is not None and (not isinstance(number, (int, float)) or not 0 <= number < float("inf")):
+            raise UsageError(f"a tolerance is {number!r}", hint="it is a finite number such as 1e-5, and not negative")
     return FunctionChoices(
         autocast=autocast,
         dims=own.get("dims", {}),
@@ -61,20 +64,13 @@ def read_choices(choices: Mapping[str, Any] | None) -> FunctionChoices:
         order=own.get("order"),
         seed=own.get("seed", 0),
         sizes=_sizes(own.get("sizes", {})),
-        tolerance=_tolerance(tolerance, both),
+        tolerance=None if both == StatedTolerance() else both,
         options=given,
     )
 
 
 def _dtype(said: Any) -> str:
     return str(said).removeprefix("torch.")
-
-
-def _tolerance(tolerance: Any, both: StatedTolerance) -> StatedTolerance | None:
-    for number in (tolerance, both.rtol, both.atol):
-        if number is not None and (not isinstance(number, (int, float)) or not 0 <= number < float("inf")):
-            raise UsageError(f"a tolerance is {number!r}", hint="it is a finite number such as 1e-5, and not negative")
-    return None if both == StatedTolerance() else both
 
 
 def _sizes(said: Any) -> dict[int, tuple[int, ...]]:

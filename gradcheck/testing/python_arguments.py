@@ -14,9 +14,12 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.result import CaseResult
-from gradcheck.engines.implementation.binding import parameters_of, written_names
-from gradcheck.engines.implementation.call_arguments import leaves_of
-from gradcheck.engines.implementation.code_kinds import Code
+from gradcheck.engines.implementation.binding import bind, parameters_of, written_names
+from gradcheck.engines.implementation.call_arguments import leaves_of, operand_of, take_apart
+from gradcheck.engines.implementation.code_engine import CodeEngine
+from gradcheck.engines.implementation.code_kinds import Code, code_of
+from gradcheck.engines.implementation.code_loading import load_code
+from gradcheck.engines.implementation.module_parameters import is_module
 from gradcheck.errors import InvalidCase, UsageError
 from gradcheck.facts import fact
 from gradcheck.language.case import CallArguments, Case, Implementation, Step, Value
@@ -26,6 +29,7 @@ from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import free_names, rewrite, substitute
 from gradcheck.language.implied_cotangents import cotangents_of
 from gradcheck.language.random_streams import stream
+from gradcheck.language.sampling import draw
 
 #: A call of a creator, also in a text with a slip, which is nothing to hand on.
 _CREATOR = re.compile(r"(rand|uniform|normal|zeros|ones|arange|linspace|full|eye|empty)\w*\(")
@@ -55,8 +59,6 @@ def split_arguments(given: Mapping[str, Any], spec: str | None, as_torch: bool =
 
     They are shapes, creators, arrays and tensors, also tensors within tuples, lists and dicts. `as_torch` takes tensors
     alone: those that require a gradient, those that the specification names, and all if none requires one."""
-    from gradcheck.engines.implementation.call_arguments import leaves_of, operand_of, take_apart
-
     named = _names_in(spec)
     some_ask = any(_asks(leaf) for value in given.values() for leaf in leaves_of(value))
     operands: dict[str, Any] = {}
@@ -162,8 +164,6 @@ def _is_creator(value: Any) -> bool:
 
 
 def _is_list_with_floats(value: Any) -> bool:
-    from gradcheck.engines.implementation.call_arguments import leaves_of
-
     leaves = list(leaves_of(value)) if isinstance(value, (list, tuple)) else []
     return any(isinstance(one, float) for one in leaves) and all(isinstance(one, (int, float)) for one in leaves)
 
@@ -195,10 +195,6 @@ def with_own_parameters(
     implementation: Implementation, given: Mapping[str, Any], spec: str | None
 ) -> tuple[Implementation, dict[str, np.ndarray]]:
     """Return the implementation, instantiated, and its own parameters."""
-    from gradcheck.engines.implementation.code_kinds import code_of
-    from gradcheck.engines.implementation.code_loading import load_code
-    from gradcheck.engines.implementation.module_parameters import is_module
-
     modules = [one for value in given.values() for one in leaves_of(value) if is_module(one)]
     if modules and inspect.isroutine(implementation.loaded):
         implementation = replace(implementation, loaded=_mentioning(implementation.loaded, modules))
@@ -266,12 +262,6 @@ def constant_arguments(implementation: Implementation, case: Case, given: Mappin
     """Return tensors that require no gradient, and get none of the code.
 
     Shapes beside them do not say whether a gradient is due. An array of NumPy says nothing either, and is checked."""
-    from gradcheck.engines.implementation.binding import bind
-    from gradcheck.engines.implementation.code_engine import CodeEngine
-    from gradcheck.engines.implementation.code_kinds import code_of
-    from gradcheck.engines.implementation.code_loading import load_code
-    from gradcheck.language.sampling import draw
-
     names = [name for name in case.inputs if getattr(given.get(name), "requires_grad", True) is False]
     if not names or len(names) == len(case.inputs):
         return ()

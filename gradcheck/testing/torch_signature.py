@@ -10,6 +10,7 @@ from typing import Any
 from gradcheck.autograd import dtypes
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.result import CaseResult, Comparison, RunResult
+from gradcheck.engines.implementation.first_gradients import first_gradients, random_incoming
 from gradcheck.errors import UsageError
 from gradcheck.testing.case_checks import CheckFailed
 from gradcheck.testing.function_check import PythonCall, failure_of, result_of_call
@@ -98,8 +99,6 @@ def gradgradcheck(
     `grad_outputs`, by default random ones. They are also given in other memory layouts, whatever
     `gen_non_contig_grad_outputs` says.
     """
-    from gradcheck.engines.implementation.first_gradients import first_gradients, random_incoming
-
     given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     incoming = random_incoming(func, given) if grad_outputs is None else grad_outputs
     incoming = tuple(incoming) if isinstance(incoming, (tuple, list)) else (incoming,)
@@ -147,8 +146,6 @@ def _tolerances(options: TorchOptions, named: dict[str, Any]) -> dict[str, float
 
 def _variation(func: Callable[..., Any], given: tuple[Any, ...]) -> float:
     """Return the largest difference between runs of one backward."""
-    from gradcheck.engines.implementation.first_gradients import first_gradients, random_incoming
-
     incoming = random_incoming(func, given)
     first, *others = (first_gradients(func, given, len(incoming))(*given, *incoming) for _ in range(_RUNS))
     pairs = (pair for run in others for pair in zip(first, run, strict=True))

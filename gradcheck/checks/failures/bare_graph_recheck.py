@@ -124,7 +124,9 @@ class _BareGraphRecheck:
     # Ops alone ---------------------------------------------------------------------------------------
 
     def _of_operation(self, c: Comparison, one: WrongOperation) -> Comparison:
-        if not self._can_be_given(one):
+        if not (
+            (one.mine.error is None or not self._can_pull_back(one, np.ones_like)) and self._can_receive(one.operation)
+        ):
             ones = with_ones(one.operation)
             if not self._can_receive(ones):
                 return _as_unsupported(c, fact("incoming_cannot_be_given"))
@@ -141,15 +143,6 @@ class _BareGraphRecheck:
         again = next(same, None)
         known = None if again is None else again.operation
         return None if again is None or known is None else replace(again, operation=replace(known, number=one.number))
-
-    def _can_be_given(self, one: WrongOperation) -> bool:
-        """Return whether the op's own cotangent reaches its result.
-
-        If it raises an error and ones do not, the total that gives the cotangent has raised it.
-        """
-        return (one.mine.error is None or not self._can_pull_back(one, np.ones_like)) and self._can_receive(
-            one.operation
-        )
 
     def _can_receive(self, operation: Operation) -> bool:
         """Return whether leaves of the results' shapes receive these cotangents."""

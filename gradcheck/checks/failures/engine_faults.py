@@ -136,7 +136,8 @@ def explain_forward_mode(failures: PointFailures, engine: Engine) -> None:
     places = failures.failed_here((ClaimKind.NODE_JVP,), engine.name)
     for count, place in enumerate(places):
         c = failures.comparisons[place]
-        origin = _origin(c)
+        assert c.mismatch is not None
+        origin = fact("op_at", op=c.mismatch["op"], entry=c.tensor)
         known = _rule_at_fault(failures, engine, origin)
         if known is not None:
             failures.mark_consequences(known, [place])
@@ -146,11 +147,6 @@ def explain_forward_mode(failures: PointFailures, engine: Engine) -> None:
         _mark_tangents(failures, engine, known or origin, c.tensor)
     if not places:
         _blame_first(failures, engine)
-
-
-def _origin(c: Comparison) -> Fact:
-    assert c.mismatch is not None
-    return fact("op_at", op=c.mismatch["op"], entry=c.tensor)
 
 
 def _rule_at_fault(failures: PointFailures, engine: Engine, origin: Fact) -> Fact | None:

@@ -116,16 +116,12 @@ class Subgradients:
         apart = far.high - far.low
         jumps = apart > self.jump * np.maximum(np.abs(far.low), np.abs(far.high))
         if jumps.any():
-            self._sample_closer()
+            for moves in self._unrefined_moves:
+                for part in (_CLOSER, -_CLOSER):
+                    self._closer.add(self._sample_row(moves, part))
+            self._unrefined_moves.clear()
         are_known = len(closer.rows) >= _PAIRS
         return np.asarray(jumps & are_known & (closer.high - closer.low >= _STAYS * apart))
-
-    def _sample_closer(self) -> None:
-        """Sample the pairs closer to the kink, to tell jumps from slopes."""
-        for moves in self._unrefined_moves:
-            for part in (_CLOSER, -_CLOSER):
-                self._closer.add(self._sample_row(moves, part))
-        self._unrefined_moves.clear()
 
     def all_kinked(self, tensor: str, elements: np.ndarray) -> bool | None:
         """Return whether all these elements jump, moved alone; None if too many."""
@@ -256,7 +252,8 @@ def locate_in_hull(
             return "outside"
     if np.any(np.all(np.abs(np.array(vectors) - point) <= near, axis=1)):
         return "inside"
-    return _locate_by_nearest(point, _distinct(vectors, near), more, near, rounds)
+    alike = {np.round(one / near).tobytes(): one for one in reversed(vectors)}
+    return _locate_by_nearest(point, list(alike.values())[-MAX_VECTORS:], more, near, rounds)
 
 
 def _locate_by_nearest(
@@ -282,12 +279,6 @@ def _locate_by_nearest(
             return "outside" if point.size <= MAX_DIMENSIONS else "unknown"
         vectors = [one for one, share in zip(vectors, shares, strict=True) if share > _NO_WEIGHT] + found
     return "unknown"
-
-
-def _distinct(vectors: Sequence[np.ndarray], near: float) -> list[np.ndarray]:
-    """Drop vectors that equal another up to rounding; keep MAX_VECTORS."""
-    alike = {np.round(one / near).tobytes(): one for one in reversed(vectors)}
-    return list(alike.values())[-MAX_VECTORS:]
 
 
 def _excess(point: np.ndarray, vectors: np.ndarray) -> np.ndarray:

@@ -254,7 +254,8 @@ def explain_traversal(failures: PointFailures, engine: Engine) -> None:
     if not _is_already_diagnosed(failures, places, found):
         for place in everywhere:
             failures.change(place, cause=None, diagnoses=(), consequence_of=None)
-        failures.blame(_lead(failures, places), BACKWARD_PASS, (found,))
+        inputs = [place for place in places if failures.comparisons[place].tensor in failures.context.case.inputs]
+        failures.blame(min(inputs or places), BACKWARD_PASS, (found,))
     causes = (failures.comparisons[place].cause for place in places)
     failures.mark_consequences(next(cause.origin for cause in causes if cause is not None), everywhere)
 
@@ -284,12 +285,6 @@ def _is_already_diagnosed(failures: PointFailures, places: list[int], found: Dia
     causes = [failures.comparisons[place] for place in places if failures.comparisons[place].cause is not None]
     diagnoses = causes[0].diagnoses if len(causes) == 1 else ()
     return any(d.kind == found.kind and d.confidence == "confirmed" for d in diagnoses)
-
-
-def _lead(failures: PointFailures, places: list[int]) -> int:
-    """Return the place of the failure that shows it, an input's if possible."""
-    inputs = [place for place in places if failures.comparisons[place].tensor in failures.context.case.inputs]
-    return min(inputs or places)
 
 
 def _is_repeated_pass(flow: GradientFlow) -> bool:

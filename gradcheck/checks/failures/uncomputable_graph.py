@@ -80,7 +80,10 @@ def _explain_forward(context: Context, errors: list[Failure]) -> None:
         return
     message, hint = describe(problem, failing)
     place, text = _part_of(problem.case.graph[entry], failing.part)
-    own_words = (*_numpy_message(failing.error), *_own_words(context))
+    cause = failing.error.__cause__
+    is_its = isinstance(cause, (np.linalg.LinAlgError, IndexError)) and not isinstance(cause, GradcheckError)
+    numpys = (("NumPy", exception_text(cause)),) if is_its and cause is not None else ()  # ours are about shapes, too
+    own_words = (*numpys, *_own_words(context))
     failure = Failure(first.kind, message, place, hint, own_words=own_words, text=text)
     rest = [error for error in context.errors if error not in errors]
     context.errors = (failure, *rest)
@@ -95,13 +98,6 @@ def _own_words(context: Context, step: int = 0) -> tuple[tuple[str, str], ...]:
         if raised is not None and name != Core.name:
             found.append((name, raised.message))
     return tuple(found)
-
-
-def _numpy_message(error: TensorError) -> tuple[tuple[str, str], ...]:
-    """Return NumPy's message, unless it is about shapes, as ours are."""
-    cause = error.__cause__
-    is_its = isinstance(cause, (np.linalg.LinAlgError, IndexError)) and not isinstance(cause, GradcheckError)
-    return (("NumPy", exception_text(cause)),) if is_its and cause is not None else ()
 
 
 def _part_of(claim: Claim, part: Expr) -> tuple[Place, str]:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -24,13 +24,15 @@ from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.double_precision import double_precision_backend, double_precision_problem
+from gradcheck.engines.implementation.binding import argument_name
+from gradcheck.engines.implementation.code_engine import CodeEngine
+from gradcheck.engines.implementation.differentiable_forward import differentiable_forward
+from gradcheck.engines.implementation.operand_gradients import forward_rounds, operand_gradients
+from gradcheck.engines.torch import Torch
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
-
-if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: How often an evaluation is repeated, and at how many other points unwritten memory is looked for.
 _REPEATS, _MOST_POINTS = 2, 4
@@ -106,8 +108,6 @@ def _subject(context: Context, engine: CodeEngine) -> Subject:
 
 def _check_modified_arguments(engine: CodeEngine, subject: Subject) -> Iterator[Comparison]:
     """Yield a failure for each argument that the code changed in place."""
-    from gradcheck.engines.implementation.binding import argument_name
-
     for what in sorted(engine.observations.changed_arguments):
         if what == "incoming":
             yield subject.failed(fact("incoming_changed", engine=engine.name))
@@ -279,8 +279,6 @@ def check_operand_precision(context: Context, engine: CodeEngine, subject: Subje
     stated = context.options.tolerance or context.case.engine_tolerance
     if not engine.binding.operand_dtypes or engine.observations.autocast_dtype or stated is not None:
         return
-    from gradcheck.engines.implementation.operand_gradients import forward_rounds, operand_gradients
-
     problem = context.points.own.problem
     if forward_rounds(engine, problem):
         return
@@ -298,8 +296,6 @@ def check_operand_precision(context: Context, engine: CodeEngine, subject: Subje
 
 def _right_gradients(context: Context, engine: CodeEngine, problem: Problem) -> dict[str, tuple[np.ndarray, float]]:
     """Return torch's gradients of the forward, with noise, else the entry's."""
-    from gradcheck.engines.torch import Torch
-
     found = _gradients_of_forward(engine, problem)
     backend = context.engines.reference
     if found or type(backend) is not Torch:
@@ -311,9 +307,6 @@ def _right_gradients(context: Context, engine: CodeEngine, problem: Problem) -> 
 
 def _gradients_of_forward(engine: CodeEngine, problem: Problem) -> dict[str, tuple[np.ndarray, float]]:
     """Return them with their noise; none if torch does not record the forward."""
-    from gradcheck.engines.implementation.differentiable_forward import differentiable_forward
-    from gradcheck.engines.implementation.operand_gradients import operand_gradients
-
     code = differentiable_forward(engine.code, of_kept=True)
     if code is None:
         return {}

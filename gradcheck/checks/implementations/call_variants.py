@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +12,12 @@ from gradcheck.autograd import dtypes
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.degenerate import is_usable
 from gradcheck.checks.points.point import Point
+from gradcheck.engines.implementation.call_mode import MIN_DIMENSIONS, PLAIN_CALL, CallMode, Layout
+from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.language.case import Step
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 from gradcheck.language.trial_draws import listed_sizes, size_bounds
-
-if TYPE_CHECKING:
-    from gradcheck.engines.implementation.call_mode import Layout
-    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: The memory layouts of which any numbers can be.
 LAYOUTS: tuple[Layout, ...] = ("strided", "sliced", "transposed", "channels_last", "offset")
@@ -47,8 +45,6 @@ class CallVariant:
 
 def call_variants(context: Context, engine: CodeEngine) -> Iterator[CallVariant]:
     """Yield all variants in the order of trial."""
-    from gradcheck.engines.implementation.call_mode import PLAIN_CALL, CallMode
-
     own = context.points.own.problem
     yield CallVariant("backward_again", _with_two_passes(own), PLAIN_CALL)
     if not engine.code.keeps_state:
@@ -75,7 +71,6 @@ def call_variants(context: Context, engine: CodeEngine) -> Iterator[CallVariant]
 
 def _layouts(own: Problem, engine: CodeEngine) -> Iterator[CallVariant]:
     """Yield inputs, and incoming gradients, in each memory layout."""
-    from gradcheck.engines.implementation.call_mode import MIN_DIMENSIONS, CallMode
 
     def dimensions(arrays: Iterable[np.ndarray | None]) -> int:
         return max((array.ndim for array in arrays if array is not None), default=0)
@@ -92,8 +87,6 @@ def _layouts(own: Problem, engine: CodeEngine) -> Iterator[CallVariant]:
 
 def _empty_variants(context: Context) -> Iterator[CallVariant]:
     """Yield a variant for each size that may be 0."""
-    from gradcheck.engines.implementation.call_mode import PLAIN_CALL
-
     own = context.points.own.problem
     stated = size_bounds(own.case)
     fixed = {*context.points.fixed_sizes, *listed_sizes(own.case)}
@@ -106,8 +99,6 @@ def _empty_variants(context: Context) -> Iterator[CallVariant]:
 
 def _scalar_variants(context: Context) -> Iterator[CallVariant]:
     """Yield 0-d tensors, if all tensors have one shape."""
-    from gradcheck.engines.implementation.call_mode import PLAIN_CALL
-
     own = context.points.own.problem
     (seeds,) = own.seeds
     arrays = [*own.inputs.values(), *own.constants.values(), *seeds.values()]
@@ -143,8 +134,6 @@ def _moved(problem: Problem) -> Problem:
 
 def _subsets(problem: Problem) -> Iterator[CallVariant]:
     """Yield each input as the only one with a gradient, and without one."""
-    from gradcheck.engines.implementation.call_mode import PLAIN_CALL
-
     names = [name for name, array in problem.inputs.items() if dtypes.is_differentiable(array.dtype)]
     if 1 < len(names) <= _MOST_INPUTS:
         for name in names:
@@ -169,8 +158,6 @@ def with_gradients(problem: Problem, names: list[str]) -> Problem:
 
 def _roots_alone(problem: Problem) -> Iterator[CallVariant]:
     """Yield each output as the only one with an incoming gradient."""
-    from gradcheck.engines.implementation.call_mode import PLAIN_CALL
-
     (step,), (seeds,) = problem.case.steps, problem.seeds
     for root in seeds:
         one = replace(step, roots={root: step.roots[root]})

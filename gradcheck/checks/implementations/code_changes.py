@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,12 +14,11 @@ from gradcheck.checks.failures.correction.computed_formula import EvidenceAtPoin
 from gradcheck.checks.failures.diagnosis.catalogue import matches
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Diagnosis
+from gradcheck.engines.implementation.binding import argument_name
+from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
-
-if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 
 def is_change(c: Comparison) -> bool:
@@ -48,8 +46,6 @@ def changed_in_place(engine: CodeEngine, c: Comparison, seen: EvidenceAtPoints) 
 
 def _with_changes(engine: CodeEngine, point: Point) -> tuple[Problem, Fact | None]:
     """Return the problem of the changed arguments, and what was changed."""
-    from gradcheck.engines.implementation.binding import argument_name
-
     problem, seen = point.problem, engine.observations.changed_arguments
     seen.clear()
     changed = dict(engine.evaluate(problem).changed)

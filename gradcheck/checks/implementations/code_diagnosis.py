@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,13 +35,11 @@ from gradcheck.checks.implementations.second_order import exceeds_rounding
 from gradcheck.checks.isolation.failure_capture import try_part
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Diagnosis
+from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.errors import Place
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.random_streams import stream
-
-if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: How many gradients are diagnosed, at how many points each.
 _MOST, _POINTS = 4, 3

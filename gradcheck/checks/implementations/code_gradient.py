@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,14 +12,12 @@ from gradcheck.checks.closeness.tolerance import Tolerance, engine_tolerance, ep
 from gradcheck.checks.implementations.code_noise import CodeNoise
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Subject
+from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.errors import GradcheckError
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 from gradcheck.oracles.numeric.finite_differences import Slope, slope
-
-if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: Differences are taken for so many elements of an input, and so many directions.
 ELEMENTS, _DIRECTIONS = 12, 2

@@ -7,7 +7,7 @@ rounding does not.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,13 +19,11 @@ from gradcheck.checks.implementations.second_order import exceeds_rounding
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Evaluation
+from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.facts import fact
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
-
-if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: The number of draws, and the allowance in units of the noise.
 _DRAWS, _MARGIN = 6, 8.0
@@ -213,14 +211,10 @@ def largest_difference(one: Evaluation, other: Evaluation, as_a_whole: bool = Fa
                     return float("inf")
                 elif dtypes.is_differentiable(a.dtype) and a.tobytes() != b.tobytes():
                     x, y = dtypes.wide(a), dtypes.wide(b)
-                    largest = max(largest, _largest_part(x, y, as_a_whole))
+                    with np.errstate(all="ignore"):
+                        size = np.maximum(np.abs(x), np.abs(y))
+                        if as_a_whole:
+                            size = np.max(size, where=np.isfinite(size), initial=0.0)
+                        part = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.abs(x - y) / size)
+                    largest = max(largest, float(np.nanmax(part, initial=0.0)))
     return largest
-
-
-def _largest_part(one: np.ndarray, other: np.ndarray, as_a_whole: bool) -> float:
-    with np.errstate(all="ignore"):
-        size = np.maximum(np.abs(one), np.abs(other))
-        if as_a_whole:
-            size = np.max(size, where=np.isfinite(size), initial=0.0)
-        part = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, np.abs(one - other) / size)
-    return float(np.nanmax(part, initial=0.0))

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,13 +23,11 @@ from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.double_precision import double_precision_backend, double_precision_problem
+from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.facts import fact
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
-
-if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: The number of draws, and the allowance in units of the noise.
 _DRAWS, _MARGIN = 6, 8.0
@@ -127,7 +124,8 @@ def _noise(point: Point, engine: CodeEngine) -> dict[TensorKey, np.ndarray]:
     found: dict[TensorKey, list[np.ndarray]] = {}
     generator = stream(point.problem.seed, "own rounding")
     for _ in range(_DRAWS):
-        problem = _moved(point.problem, generator, _reach(point.problem))
+        unit = epsilon(point.problem.dtype)
+        problem = _moved(point.problem, generator, float(np.sqrt(unit)) if unit < _HALF else _UNITS * unit)
         theirs = _precise_answers(reference, problem)
         for key, mine in tensors_of(engine.evaluate(problem)).items():
             if key in theirs and mine.shape == theirs[key].shape:
@@ -149,12 +147,6 @@ def _spread(draws: np.ndarray) -> np.ndarray:
     finite = spread[np.isfinite(spread)]
     floor = _LUCK * float(finite.max()) if finite.size else 0.0
     return np.where(np.isfinite(spread), np.maximum(spread, floor), 0.0)
-
-
-def _reach(problem: Problem) -> float:
-    """Return the relative distance by which inputs move."""
-    unit = epsilon(problem.dtype)
-    return float(np.sqrt(unit)) if unit < _HALF else _UNITS * unit
 
 
 def _moved(problem: Problem, generator: np.random.Generator, reach: float) -> Problem:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from gradcheck.checks.implementations.undefined_derivatives import is_undefined
 from gradcheck.checks.points.degenerate import degeneracy, is_usable
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
+from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
@@ -29,9 +29,6 @@ from gradcheck.language.problem import Problem, tensor_value
 from gradcheck.language.random_streams import is_unbounded, stream
 from gradcheck.language.sampling import graph_values
 from gradcheck.language.trial_draws import listed_sizes, move_numbers, redraw_literal
-
-if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: How many constants are tried, and the range of sizes: of all, and of powers of two.
 _MOST, _SIZES = 4, (8, 130, 1024)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,12 +16,10 @@ from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.options import Engines
 from gradcheck.checks.points.point import Point
 from gradcheck.engines.base import Evaluation
+from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.errors import GradcheckError
 from gradcheck.language.problem import Problem
 from gradcheck.oracles.numeric.finite_differences import array_derivative
-
-if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: The largest input of which gradients are known, and how often the code is called in all.
 _MOST_ELEMENTS, _MOST_CALLS = 256, 9_000

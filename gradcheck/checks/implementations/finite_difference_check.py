@@ -154,7 +154,8 @@ def _compare_one(claim: CodeGradient, forward: np.ndarray | None, by_forward: Co
     checks = _DifferenceChecks(claim, scale, forward_agrees)
     failed = checks.first_failure(joint_directions(claim, few=True)) if forward_agrees else None
     if failed is None and (not forward_agrees or (claim.point.trial is None and checks.unclear_count)):
-        units = islice(unit_directions(claim), _FEW_UNITS if forward_agrees and _is_low_precision(claim) else None)
+        is_low = epsilon(claim.array.dtype) > _DOUBLE  # differences are hardly ever clear
+        units = islice(unit_directions(claim), _FEW_UNITS if forward_agrees and is_low else None)
         failed = checks.first_failure(units) or (
             None if forward_agrees else checks.first_failure(joint_directions(claim))
         )
@@ -209,11 +210,6 @@ class _DifferenceChecks:
         if _agrees(self.claim, direction, found, self.scale, slight):
             return False
         return _is_sure(self.claim, direction, found, self.scale, self.forward_agrees)
-
-
-def _is_low_precision(claim: CodeGradient) -> bool:
-    """Return whether differences are hardly ever clear in the input's dtype."""
-    return epsilon(claim.array.dtype) > _DOUBLE
 
 
 def _has_slopes(claim: CodeGradient, c: Comparison, scale: float) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,16 +28,19 @@ from gradcheck.checks.options import Engines
 from gradcheck.checks.points.admissible import narrower_domain
 from gradcheck.checks.result import Comparison, Failure
 from gradcheck.engines.core import Core
-from gradcheck.engines.implementation.binding import ancestors_of
+from gradcheck.engines.implementation.autocast import judge_in_autocast
+from gradcheck.engines.implementation.binding import ancestors_of, bindings
+from gradcheck.engines.implementation.code_engine import CodeEngine as ImplementationEngine
+from gradcheck.engines.implementation.code_kinds import code_of
+from gradcheck.engines.implementation.code_loading import load_code
+from gradcheck.engines.implementation.global_state import Patches, capture_stdout, restore_global_state
+from gradcheck.engines.tensor_class.user_code_guard import Output
 from gradcheck.errors import CodeNotAllowed, InvalidCase, UsageError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Implementation
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.sampling import draw
 from gradcheck.language.trial_draws import is_general
-
-if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import CodeEngine as ImplementationEngine
 
 #: The tolerance for choosing among bindings of arguments.
 _NEAR = 1e-2
@@ -76,9 +78,6 @@ def check_implementations(context: Context, case: Case) -> ImplementationResults
 def _check_implementation(
     context: Context, whole: Case, which: tuple[Implementation, str], found: ImplementationResults
 ) -> None:
-    from gradcheck.engines.implementation.autocast import judge_in_autocast
-    from gradcheck.engines.implementation.global_state import Patches
-
     one, dtype = which
     patches = Patches()
     engine, case = engine_and_case(context, whole, one)
@@ -110,13 +109,6 @@ def _check_implementation(
 
 def engine_and_case(context: Context, case: Case, one: Implementation) -> tuple[ImplementationEngine, Case | None]:
     """Return the engine and its case; None if there is nothing to check."""
-    from gradcheck.engines.implementation.binding import bindings
-    from gradcheck.engines.implementation.code_engine import CodeEngine as ImplementationEngine
-    from gradcheck.engines.implementation.code_kinds import code_of
-    from gradcheck.engines.implementation.code_loading import load_code
-    from gradcheck.engines.implementation.global_state import capture_stdout, restore_global_state
-    from gradcheck.engines.tensor_class.user_code_guard import Output
-
     values = context.points.own.want.states[0].values
     several = sum(name.startswith(f"{one.entry}[") for name in values) or 1
     try:
@@ -204,18 +196,13 @@ def _excuse_reference(context: Context) -> None:
         if not _core_agrees_with_code(context, c):
             verdicts[c.tensor] = None
         elif c.tensor not in verdicts:
-            verdicts[c.tensor] = _reference_error(context, c)
+            alone = Context(context.case, context.options, context.engines, context.points)
+            alone.found = [c]
+            assign_blame(alone)
+            verdicts[c.tensor] = alone.found[0].verdict if alone.found[0].status == "passed" else None
         verdict = verdicts[c.tensor]
         if verdict is not None:
             context.found[place] = c.without_numbers("passed", verdict=verdict)
-
-
-def _reference_error(context: Context, c: Comparison) -> Fact | None:
-    """Return the verdict of differences that the reference is wrong, or None."""
-    alone = Context(context.case, context.options, context.engines, context.points)
-    alone.found = [c]
-    assign_blame(alone)
-    return alone.found[0].verdict if alone.found[0].status == "passed" else None
 
 
 def _core_agrees_with_code(context: Context, c: Comparison) -> bool:

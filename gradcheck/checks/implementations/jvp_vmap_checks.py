@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,12 +16,11 @@ from gradcheck.checks.closeness.tolerance import base, engine_tolerance
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations.second_order import differs, exceeds_rounding
 from gradcheck.checks.result import Comparison, Subject
+from gradcheck.engines.implementation.code_engine import CodeEngine
+from gradcheck.engines.implementation.jvp_vmap_rules import VmapError, code_tangents, rules_of, vmap_results
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.random_streams import random_direction, stream
-
-if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: Named factors between a wrong and the right tangent.
 _FACTORS = (0.0, -1.0, 2.0, 0.5)
@@ -34,8 +32,6 @@ def check(context: Context, engine: CodeEngine, subject: Subject, notes: list[Fa
     if not engine.code.is_torch:
         yield from _check_jvp(context, engine, subject) if is_smooth else ()
         return
-    from gradcheck.engines.implementation.jvp_vmap_rules import rules_of
-
     rules = rules_of(engine, context.points.own.problem)
     failed: list[Comparison] = []
     if "jvp" in rules and is_smooth:
@@ -49,8 +45,6 @@ def check(context: Context, engine: CodeEngine, subject: Subject, notes: list[Fa
 
 def _check_jvp(context: Context, engine: CodeEngine, subject: Subject) -> Iterator[Comparison]:
     """Compare `<incoming, J t>` with `<gradient, t>`, for each input alone."""
-    from gradcheck.engines.implementation.jvp_vmap_rules import code_tangents
-
     point = context.points.own
     problem, gradients = point.problem, point.evaluation(engine).states[0].gradients
     (seeds,) = problem.seeds
@@ -87,8 +81,6 @@ def _factor(got: float, want: float) -> float | None:
 
 def _check_vmap(context: Context, engine: CodeEngine, subject: Subject, notes: list[Fact]) -> Iterator[Comparison]:
     """Compare results under `vmap`; refusing one mapped argument is noted."""
-    from gradcheck.engines.implementation.jvp_vmap_rules import VmapError, vmap_results
-
     seen: set[str] = set()
     for one in vmap_results(engine, context.points.own.problem):
         if isinstance(one, VmapError):

@@ -156,7 +156,7 @@ class EntryTape:
         """Compute the right cotangents and shares in reverse order."""
         cotangents: dict[int, Any] = {}
         (seeds,) = self.problem.seeds
-        used = self._used()
+        used = {id(array) for number in range(len(self.nodes)) for array in self.inputs(number)}
         ends = [array for node in self.nodes for array in outputs_of(node) if id(array) not in used]
         given = [seed for seed in seeds.values() if seed is not None]
         for array in ends:
@@ -173,9 +173,6 @@ class EntryTape:
                     part = self.carry_to(number, self.inputs(number)[index], share, target)
                     if part is not None and np.any(part):
                         yield (number, index), share, part
-
-    def _used(self) -> set[int]:
-        return {id(array) for number in range(len(self.nodes)) for array in self.inputs(number)}
 
     def carry_to(self, number: int, place: np.ndarray, change: np.ndarray, target: int) -> np.ndarray | None:
         """Return the effect on the target of a change at an op's argument."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -21,16 +21,14 @@ from gradcheck.checks.isolation.snippet_run import SnippetRun, run_snippet
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import CaseResult, Comparison, Failure
+from gradcheck.engines.implementation.call_source import CodeCall, ExpectedNumbers, call_source
+from gradcheck.engines.implementation.code_engine import CodeEngine as Engine
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact
 from gradcheck.language.case import Case, Implementation
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.implied_cotangents import with_implied_cotangents
-
-if TYPE_CHECKING:
-    from gradcheck.engines.implementation.call_source import CodeCall
-    from gradcheck.engines.implementation.code_engine import CodeEngine as Engine
 
 #: The most characters of Python that are shown, and the most failures that are written.
 _MOST_SHOWN, _MOST_WRITTEN = 6000, 3
@@ -92,8 +90,6 @@ def _calls_of_case(case: Case, result: CaseResult, options: Options, engines: En
 
 def _call(named: Implementation, engine: Engine, c: Comparison | None, point: Point) -> CodeCall | None:
     """Return the call at a point; None if it cannot show the comparison."""
-    from gradcheck.engines.implementation.call_source import CodeCall, ExpectedNumbers
-
     problem = point.problem
     values = {**problem.inputs, **problem.constants}
     if set(problem.case.graph) - {engine.entry} and point.want.states:
@@ -108,8 +104,6 @@ def _call(named: Implementation, engine: Engine, c: Comparison | None, point: Po
 
 
 def _first_reproduction(result: CaseResult, call_of: _CallOf) -> str:
-    from gradcheck.engines.implementation.call_source import call_source
-
     for c, texts in list(_failures(result))[:_MOST_WRITTEN]:
         try:
             call = call_of(c)

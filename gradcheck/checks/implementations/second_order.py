@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +19,12 @@ from gradcheck.checks.points.perturbation import scaled_problem
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.define_by_run import DefineByRun, last_backward_step
 from gradcheck.engines.double_precision import double_precision_problem
+from gradcheck.engines.implementation.code_engine import CodeEngine
+from gradcheck.engines.implementation.saved_tensors import (
+    gradients_with_intermediates_of,
+    recorded_gradients,
+    saved_intermediates,
+)
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
 from gradcheck.language.expr.traverse import ops_in
@@ -31,9 +36,6 @@ _PART, _ROOTS = 1e-7, 4.0
 #: The same where it is measured by differences.
 _NEAR = 1e-4
 
-if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import CodeEngine
-
 
 def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]:
     """Check second order, unless at a kink or with rounding code.
@@ -41,8 +43,6 @@ def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]
     It is claimed for no code whose backward records nothing, and by no specification with `detach`, which states the
     first order by convention. Without a specification, it is claimed for the gradients that the backward records, and
     held to differences of the first order."""
-    from gradcheck.engines.implementation.saved_tensors import recorded_gradients  # which imports torch
-
     own = [c for c in context.found if c.trial is None]
     is_clear = not any(c.status == "not_differentiable" or c.has_note("own_rounding") for c in own)
     has_detach = any("detach" in ops_in(claim.expr) for claim in context.case.graph.values())
@@ -103,8 +103,6 @@ def _explained(second: Context, engine: CodeEngine, c: Comparison, is_incoming: 
     """Add a diagnosis: kept intermediates, or a first gradient's lost part.
 
     The second order by an incoming gradient is the same whatever is kept."""
-    from gradcheck.engines.implementation.saved_tensors import saved_intermediates  # which imports torch
-
     if not second.options.explained:
         return c
     problem = second.points.own.problem
@@ -122,8 +120,6 @@ def _is_due_to_intermediates(engine: CodeEngine, problem: Problem, c: Comparison
     """Return whether what is missing is the change of first gradients by them.
 
     The input moves along a random direction, and only what forward keeps moves with it."""
-    from gradcheck.engines.implementation.saved_tensors import gradients_with_intermediates_of
-
     missing, array = _missing(c), problem.inputs.get(c.tensor)
     if missing is None or array is None or missing.dtype.kind == "c":
         return False

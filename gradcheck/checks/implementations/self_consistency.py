@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +35,10 @@ from gradcheck.checks.points.drawing import Points
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Engine, Evaluation
+from gradcheck.engines.implementation.code_engine import CodeEngine
+from gradcheck.engines.implementation.code_kinds import Code
+from gradcheck.engines.implementation.differentiable_forward import differentiable_forward
+from gradcheck.engines.implementation.traced_forward import traced_expression, traced_pair_expression
 from gradcheck.engines.torch import Torch
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, Claim, Value
@@ -43,10 +47,6 @@ from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.problem import Problem
 from gradcheck.language.trial_draws import with_trials, without_trials
-
-if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import CodeEngine
-    from gradcheck.engines.implementation.code_kinds import Code
 
 #: At how many points a gradient has to be wrong to be asked no more; one needs differences of all elements.
 _ENOUGH = 3
@@ -169,9 +169,6 @@ def _judged(context: Context, engine: CodeEngine) -> Iterator[Context]:
 
 def _traced_forward(engine: CodeEngine, problem: Problem) -> Expr | None:
     """Return the expression that the code's forward computes; None if unknown."""
-    from gradcheck.engines.implementation.differentiable_forward import differentiable_forward
-    from gradcheck.engines.implementation.traced_forward import traced_expression, traced_pair_expression
-
     pair = engine.code.foreign if engine.code.kind == "numpy" else None
     code = engine.code if pair is not None else differentiable_forward(engine.code)
     if code is None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from gradcheck.checks.options import Engines
 from gradcheck.checks.points.admissible import Refusal, refusal_at
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Trial
+from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Step
 from gradcheck.language.problem import Problem
@@ -34,9 +34,6 @@ from gradcheck.language.trial_draws import (
     redraw_literal,
     symbolic_sizes,
 )
-
-if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: The trial and the structure of numbers, for each drawn point.
 _DRAWN: tuple[tuple[int | None, Variation], ...] = (

@@ -9,7 +9,6 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.checks.implementations.python_reproduction import python_reproduction
 from gradcheck.checks.isolation.failure_capture import try_part
 from gradcheck.checks.isolation.time_limit import case_time_limit, deadline
 from gradcheck.checks.options import Engines, Options, ShrinkEffort
@@ -125,6 +124,8 @@ class ReproductionSearch:
         if signature_of(again) != signature:
             return None
         if found.implementations:  # the file will be in another folder
+            from gradcheck.checks.implementations.python_reproduction import python_reproduction  # which imports torch
+
             moved = replace(found, implementations=tuple(map(with_absolute_paths, found.implementations)))
             written = python_reproduction(moved, again, self.options, self.engines)
             return Reproduction(write(moved), count_operations(found), written, complete=complete)

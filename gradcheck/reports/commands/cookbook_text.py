@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from gradcheck.language.cookbook.cookbook_entries import Entry, Mistake
 from gradcheck.language.expr.latex import name_to_latex, to_latex
-from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.reports.safe_text import count, wrap
 
@@ -162,7 +161,15 @@ def _sections(entries: Sequence[Entry]) -> Iterator[str]:
 
 def _entry(entry: Entry, told: Callable[[Mistake], str]) -> Iterator[str]:
     yield f"**{entry.name}**. {entry.description} *{entry.source}* ({proof_text(entry)})\n"
-    yield from _typeset(entry)
+    lines = [(name_to_latex(name), parse(text)) for name, text in (*entry.graph.items(), *entry.let.items())]
+    lines += [
+        (rf"\nabla_{{{name_to_latex(name)}}}", parse(text)) for name, texts in entry.formulas.items() for text in texts
+    ]
+    yield "```math"
+    yield r"\begin{aligned}"
+    yield " \\\\\n".join(f"{left} &= {to_latex(expr)}" for left, expr in lines)
+    yield r"\end{aligned}"
+    yield "```\n"
     yield from (f"- {told(mistake)}" for mistake in entry.wrong)
     yield ""
 
@@ -173,19 +180,3 @@ def _slip(mistake: Mistake) -> str:
 
 def _misprint(mistake: Mistake) -> str:
     return f"{mistake.why}: `{mistake.tensor}: {mistake.formula}`; {mistake.counterexample}"
-
-
-def _typeset(entry: Entry) -> Iterator[str]:
-    lines = [(name_to_latex(name), parse(text)) for name, text in (*entry.graph.items(), *entry.let.items())]
-    lines += [
-        (rf"\nabla_{{{name_to_latex(name)}}}", parse(text)) for name, texts in entry.formulas.items() for text in texts
-    ]
-    yield "```math"
-    yield r"\begin{aligned}"
-    yield " \\\\\n".join(_line(left, expr) for left, expr in lines)
-    yield r"\end{aligned}"
-    yield "```\n"
-
-
-def _line(left: str, expr: Expr) -> str:
-    return f"{left} &= {to_latex(expr)}"

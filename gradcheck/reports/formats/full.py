@@ -76,7 +76,8 @@ def render(result: RunResult, look: Look) -> str:
     for text in (*convention_lines(result), *unsupported_lines(result, look.verbosity > 0)):
         lines += indent_text(text, look, indent=0, style=NOTICE)
     lines += [Text(text) for text in (*slowest_lines(result, look.durations), mutation_score_summary(result)) if text]
-    return render_lines([*lines, _summary(result)], look)
+    bad = any(case.is_failing for case in result.cases) or not result.cases or result.interrupted
+    return render_lines([*lines, Text(summary(result), style=FAILURE if bad else f"bold {SUCCESS}")], look)
 
 
 def render_lines(lines: list[Text], look: Look) -> str:
@@ -92,11 +93,6 @@ def render_lines(lines: list[Text], look: Look) -> str:
             style = segment.style
             pieces.append(style.render(segment.text, color_system=ColorSystem.STANDARD) if style else segment.text)
     return "".join(pieces)
-
-
-def _summary(result: RunResult) -> Text:
-    bad = any(case.is_failing for case in result.cases) or not result.cases or result.interrupted
-    return Text(summary(result), style=FAILURE if bad else f"bold {SUCCESS}")
 
 
 def _blocks(found: Causes, look: Look) -> list[list[Text]]:

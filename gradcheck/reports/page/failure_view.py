@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gradcheck.checks.result import CaseResult, Comparison, Failure
+from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.errors import Place
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.causes import GroupMember
@@ -93,19 +93,15 @@ def failure_view(member: GroupMember) -> FailureView:
     if member.finding is not None:
         return _finding_view(member.finding, member.case)
     assert member.error is not None
-    return _error_view(member.error, member.case)
-
-
-def _error_view(error: Failure, case: CaseResult) -> FailureView:
-    place = place_in_case(case, error.place)
+    place = place_in_case(member.case, member.error.place)
     found = locate_part(place, None)
-    own = tuple(f"{plain(engine)} itself says: {plain(words)}" for engine, words in error.own_words)
+    own = tuple(f"{plain(engine)} itself says: {plain(words)}" for engine, words in member.error.own_words)
     return FailureView(
-        sentences.error_line(error),
+        sentences.error_line(member.error),
         _where(place, found),
         source_line(found),
         notes=own,
-        details=last_characters(error.details),
+        details=last_characters(member.error.details),
     )
 
 

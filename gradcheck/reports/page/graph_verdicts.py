@@ -83,7 +83,11 @@ def _node_details(
         own = claims.get(node.name, [])
         lines = [f"{node.name} = {node.text}"] if node.kind == "entry" else [f"{node.kind} {node.text}"]
         lines += _statistics(seen.get(node.name), own, node.kind == "entry") or _shape(own)
-        lines += _claim_lines(own)
+        wrong = list(
+            dict.fromkeys(title(c) if c.cause else headline(c) for c in own if c.status in ("failed", "undecided"))
+        )
+        right = list(dict.fromkeys(c.what.replace("_", " ") for c in own if c.status == "passed"))
+        lines += wrong[:_CLAIMS] + ([f"right: {', '.join(right)}"] if right else [])
         known[node.name] = (verdicts.get(node.name, "unknown"), tuple(lines))
     return known
 
@@ -130,12 +134,3 @@ def array_statistics(found: ArraySummary) -> str:
 def _shape(claims: list[Comparison]) -> list[str]:
     known = next((c for c in claims if c.dtype and c.what not in (ClaimKind.NODE, ClaimKind.NODE_JVP)), None)
     return [] if known is None else [f"shape [{', '.join(map(str, known.shape))}] {known.dtype}"]
-
-
-def _claim_lines(claims: list[Comparison]) -> list[str]:
-    """Return the failed claims, then the kinds of claims that hold."""
-    wrong = list(
-        dict.fromkeys(title(c) if c.cause else headline(c) for c in claims if c.status in ("failed", "undecided"))
-    )
-    right = list(dict.fromkeys(c.what.replace("_", " ") for c in claims if c.status == "passed"))
-    return wrong[:_CLAIMS] + ([f"right: {', '.join(right)}"] if right else [])

@@ -109,7 +109,10 @@ def draw_heat_map(c: Comparison) -> HeatMap | None:
         differ = places > 2
         texts = [_texts(table, got.size) for table in tables]
         panels = [_cells(one, text, labels, differ) for one, text in zip(titles, texts, strict=False)]
-        panels.append(_cells(titles[2], _logs(ratios, places, got.size), labels, differ, places))
+        pairs = zip(ratios.reshape(-1).tolist()[: got.size], places.reshape(-1).tolist(), strict=False)
+        panels.append(
+            _cells(titles[2], _rows([_log(*pair) for pair in pairs], places.shape[1]), labels, differ, places)
+        )
         return HeatMap(tuple(panels), found, notes=notes)
     heat = _images(titles, tables, places, found)
     return replace(heat, notes=(*notes, *heat.notes, _axes(got.shape, places.shape)))
@@ -187,12 +190,6 @@ def _axes(shape: tuple[int, ...], table: tuple[int, int]) -> str:
 
 def _texts(table: np.ndarray, size: int) -> list[list[str]]:
     return _rows([format_cell(value) for value in table.reshape(-1).tolist()[:size]], table.shape[1])
-
-
-def _logs(ratios: np.ndarray, places: np.ndarray, size: int) -> list[list[str]]:
-    """Return `+3.2` for a difference of over 1000 times the allowed one."""
-    pairs = zip(ratios.reshape(-1).tolist()[:size], places.reshape(-1).tolist(), strict=False)
-    return _rows([_log(*pair) for pair in pairs], places.shape[1])
 
 
 def _rows(texts: list[str], across: int) -> list[list[str]]:

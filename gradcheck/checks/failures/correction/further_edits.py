@@ -1,4 +1,4 @@
-"""Edits of parts put in, of indices, and throughout a formula; as in `edits`."""
+"""Edits that put parts in, or go throughout a formula; as in `edits`."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def _entry_repairs(problem: Problem, entry: str, failing: Expr | None) -> Iterat
     if sum(1 for _ in case.graph[entry].expr.walk()) > MAX_PARTS:
         return
     broken = None if failing is None else pool.add(failing)
-    tried, known = {root}, _used(case)
+    tried, known = {root}, {name for claim in case.graph.values() for name in free_names(claim.expr)}
     reached = 0
     for path, part, parent in pool.positions(root):
         at = EditPosition(pool, NOTHING, part, None if parent < 0 else pool.exprs[parent])
@@ -148,10 +148,6 @@ def _names_above(problem: Problem, entry: str) -> dict[str, Any]:
             break
         names[name] = evaluate(claim.expr, names)
     return names
-
-
-def _used(case: Case) -> set[str]:
-    return {name for claim in case.graph.values() for name in free_names(claim.expr)}
 
 
 def _case_with(case: Case, entry: str, claim: Claim) -> Case:

@@ -1,4 +1,4 @@
-"""Evidence of a failure, and the catalogue of hypotheses that may explain it.
+"""Evidence of a failure, and the catalogue of hypotheses about it.
 
 A hypothesis holds if, at every point, the same mistake predicts the wrong gradient.
 """

@@ -53,7 +53,9 @@ def factor(e: Evidence) -> Iterator[Guess]:
     constant, unit = mean_ratio(e), max(base(e.want.dtype).rtol, base(e.got_or_zeros.dtype).rtol)
     if constant is None or any(abs(constant - other) <= unit for other in (0, 1, -1)):
         return  # 1 is no factor: the difference is orthogonal to `want`
-    yield Guess(_key(constant, unit), _factor_fact(constant, e), wide(e.want) * constant)
+    digits = max(1, int(-math.log10(unit)) - 1)
+    reliable = tuple(float(f"{part:.{digits}e}") for part in (complex(constant).real, complex(constant).imag))
+    yield Guess(reliable, _factor_fact(constant, e), wide(e.want) * constant)
 
 
 @hypothesis("mean_for_sum", covers=("factor",))
@@ -84,13 +86,6 @@ def mean_ratio(e: Evidence) -> complex | float | None:
         return None
     constant = complex(np.vdot(want[finite], got[finite]) / square)
     return constant if abs(constant.imag) > base(e.want.dtype).rtol * modulus(constant) else constant.real
-
-
-def _key(constant: complex | float, unit: float) -> complex | float:
-    """Return the constant's reliable digits, equal at every point."""
-    digits = max(1, int(-math.log10(unit)) - 1)
-    parts = [float(f"{part:.{digits}e}") for part in (complex(constant).real, complex(constant).imag)]
-    return complex(*parts) if parts[1] else parts[0]
 
 
 def _factor_fact(constant: complex | float, e: Evidence) -> Fact:

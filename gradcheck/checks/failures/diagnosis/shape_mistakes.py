@@ -99,7 +99,7 @@ def unreduced(e: Evidence) -> Iterator[Guess]:
         yield Guess((kept, False), found, whole.sum(tuple(summed)))
     for axis, keep in product(set(range(output.ndim)).difference(axes), (True, False)):
         total = whole.sum(axis, keepdims=keep)
-        if _is_stretchable(total.shape, tensor.shape):
+        if all(n == m or 1 in (n, m) for n, m in zip(reversed(total.shape), reversed(tensor.shape), strict=False)):
             spread = np.broadcast_to(total, np.broadcast_shapes(total.shape, tensor.shape))
             yield Guess((axis, keep), fact("broadcast_summed_elsewhere", axis=axis, axes=axes), spread)
     for place in (0, -1):
@@ -137,7 +137,8 @@ def summed(e: Evidence) -> Iterator[Guess]:
     for count in range(1, len(axes) + 1):
         for chosen in combinations(axes, count):
             total = e.want.sum(chosen, keepdims=True)
-            if _is_constant(e.want, chosen):  # of equal numbers a sum is a factor
+            first = e.want[tuple(slice(1) if axis in chosen else slice(None) for axis in range(e.want.ndim))]
+            if np.all(e.want == first):  # of equal numbers a sum is a factor
                 continue
             found = fact("summed_over", axes=chosen)
             yield Guess((chosen, "kept"), found, total)
@@ -148,19 +149,10 @@ def summed(e: Evidence) -> Iterator[Guess]:
             yield Guess((chosen, "mean"), fact("averaged_over", axes=chosen), np.broadcast_to(mean, e.want.shape))
 
 
-def _is_stretchable(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    return all(n == m or 1 in (n, m) for n, m in zip(reversed(one), reversed(other), strict=False))
-
-
 def _broadcast_axes(small: tuple[int, ...], large: tuple[int, ...]) -> tuple[int, ...]:
     """Return the axes of `large` along which `small` is repeated."""
     new = len(large) - len(small)
     return tuple(axis for axis in range(len(large)) if axis < new or small[axis - new] != large[axis])
-
-
-def _is_constant(array: np.ndarray, axes: tuple[int, ...]) -> bool:
-    first = array[tuple(slice(1) if axis in axes else slice(None) for axis in range(array.ndim))]
-    return bool(np.all(array == first))
 
 
 def _proper_parts(axes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
