@@ -98,7 +98,6 @@ def _only_raises_errors(group: FailureGroup) -> bool:
 
 
 def _engine(member: GroupMember) -> str:
-    """Return the engine at fault; empty for claims of files and for errors."""
     lead = member.finding.lead if member.finding is not None else None
     return "" if lead is None or lead.what.is_stated_by_file else lead.engine
 

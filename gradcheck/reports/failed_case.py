@@ -148,7 +148,6 @@ def _findings(found: Sequence[Finding], case: CaseResult, look: Look) -> list[Te
 
 
 def _full_finding_count(found: Sequence[Finding]) -> int:
-    """Return how many findings to show in full."""
     # a wrong value, error or rule causes what follows, which gets a line each
     kinds = [finding.lead.what for finding in found]
     if kinds and kinds[0] in (ClaimKind.VALUE, ClaimKind.RAISES):
@@ -212,7 +211,6 @@ def _code(lead: Comparison, look: Look) -> list[Text]:
 
 
 def _reasons(lead: Comparison, case: CaseResult, look: Look) -> list[tuple[str, str]]:
-    """Return the causes; of one that an earlier formula has, which formula."""
     found = sentences.reasons(lead, look.verbosity > 0)
     if look.verbosity > 0:
         return found
@@ -301,7 +299,6 @@ def _explanation_error_lines(case: CaseResult, look: Look) -> list[Text]:
 
 
 def _engine_output_lines(case: CaseResult, look: Look) -> list[Text]:
-    """Return the end of what engines printed; with -v all of it."""
     lines: list[Text] = []
     for engine, text in case.output.items():
         said = plain_lines(text.strip())

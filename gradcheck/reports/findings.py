@@ -73,7 +73,6 @@ def _is_case_error(comparison: Comparison) -> bool:
 
 
 def _group_key(c: Comparison) -> tuple[object, ...]:
-    """Return the subject of the comparison."""
     kind = c.what.subject
     if kind in (ClaimKind.VALUE, ClaimKind.GRADIENT):
         return kind, c.tensor, c.step
@@ -90,7 +89,6 @@ def _make_finding(group: list[Comparison], behind: dict[Origin, list[Comparison]
 
 
 def _merge_engines(group: list[Comparison]) -> list[Comparison]:
-    """Merge the engines that fail alike at the case's own numbers."""
     alike: dict[tuple[object, ...], list[Comparison]] = {}
     for index, c in enumerate(group):
         key = (c.what, c.reference, c.mismatch, c.mismatched, index if c.trial is not None else None)

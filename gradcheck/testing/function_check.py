@@ -234,7 +234,6 @@ def _with_arrays(case: Case, arrays: Mapping[str, np.ndarray]) -> Case:
 
 
 def _operand_dtypes(case: Case) -> dict[str, str]:
-    """Return the dtypes of floating arrays by name, if there are several."""
     values = {**case.inputs, **case.constants}
     own = {name: value.array.dtype for name, value in values.items() if value.array is not None}
     floating = {name: dtype.name for name, dtype in own.items() if dtypes.is_differentiable(dtype)}

@@ -97,7 +97,6 @@ def _real(given: Any, name: str) -> np.ndarray:
 
 
 def _points(start: np.ndarray, seed: int) -> Iterator[np.ndarray]:
-    """Yield the point, and others near it."""
     generator = np.random.default_rng(seed)
     yield start
     for _ in range(_MORE_POINTS):

@@ -145,7 +145,6 @@ def _tolerances(options: TorchOptions, named: dict[str, Any]) -> dict[str, float
 
 
 def _variation(func: Callable[..., Any], given: tuple[Any, ...]) -> float:
-    """Return the largest difference between runs of one backward."""
     incoming = random_incoming(func, given)
     first, *others = (first_gradients(func, given, len(incoming))(*given, *incoming) for _ in range(_RUNS))
     pairs = (pair for run in others for pair in zip(first, run, strict=True))

@@ -70,8 +70,6 @@ def _as_unsupported(c: Comparison, why: Fact) -> Comparison:
 
 @dataclass(slots=True)
 class _BareGraphRecheck:
-    """Further runs of one engine at one point."""
-
     context: Context
     point: Point
     engine: AdaptedEngine

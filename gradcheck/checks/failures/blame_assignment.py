@@ -281,7 +281,6 @@ class _BlameAssignment:
         )
 
     def _formula_answers(self, disagreement: Disagreement, c: Comparison) -> Iterator[Answer]:
-        """Yield the value of a formula and what rounding may take it off by."""
         claim = claim_of(self.context.case, c)
         if claim is None:
             return
@@ -307,7 +306,6 @@ class _BlameAssignment:
 
 
 def _claim_key(c: Comparison) -> tuple[object, ...]:
-    """Return what identifies a claim at every point."""
     return c.what, c.tensor, c.step, c.engine, c.reference, c.formula
 
 

@@ -74,7 +74,6 @@ def _is_zero(gradients: Sequence[np.ndarray | None]) -> bool:
 
 
 def _is_doubled(one: WrongOperation) -> bool:
-    """Return whether an op's gradient is 2 or 4 times the right one."""
     pairs = zip(one.mine.gradients[one.index :], one.theirs.gradients[one.index :], strict=False)
     got, want = next(pairs, (None, None))
     if one.mine.error or got is None or want is None:

@@ -101,7 +101,6 @@ def _find_causes(context: Context, explaining: ExplanationPoints, derived: Deriv
 
 
 def _point_to_explain(context: Context) -> Point | None:
-    """Return the case's own point if a claim failed there, else a trial's."""
     failed = [c for c in context.found if c.status == "failed"]
     if any(c.trial is None for c in failed):
         return context.points.own
@@ -142,7 +141,6 @@ def _add_lines_of_passes(failures: PointFailures, engine: Engine) -> None:
 
 
 def _look_at_operations(failures: PointFailures, engines: Sequence[Engine]) -> None:
-    """Add the ops that are wrong alone at this point."""
     if engines:
         found = check_operations(failures.point, engines, failures.context.options.tolerance)
         failures.comparisons.extend(reproduced_failures(failures.context, failures.point, found))
@@ -243,7 +241,6 @@ def _shared_at(failures: PointFailures, engine: Engine) -> set[str]:
 
 
 def _explain_shared(failures: PointFailures, engine: Engine) -> None:
-    """Blame ops that are wrong only if two arguments are one tensor."""
     for place in failures.failed_here((ClaimKind.NODE,), engine.name):
         c = failures.comparisons[place]
         if c.mismatch is not None and _is_shared(c):

@@ -229,8 +229,6 @@ def is_smooth(problem: Problem) -> bool:
 
 
 class _OpRecordingArray(Operators):
-    """An array that records the ops that it goes through."""
-
     __slots__ = ("array", "met")
 
     def __init__(self, array: np.ndarray, met: set[Op]) -> None:

@@ -51,7 +51,6 @@ def check(context: Context) -> Iterable[Comparison]:
 
 
 def _points(context: Context) -> Iterator[Point]:
-    """Yield the points with open failures or kinks."""
     trials = {id(c.trial) for c in context.found if c.status == "failed" and c.mask is not None and c.verdict is None}
     for point in (context.points.own, *context.points.other_points):
         if id(point.trial) in trials or point in context.points.kink_points:

@@ -127,7 +127,6 @@ def _holds_for(context: Context, c: Comparison, name: str) -> bool:
 
 
 def _gradient_key(c: Comparison) -> tuple[object, ...]:
-    """Return the tensor, the step and what identifies the trial."""
     trial = c.trial
     return c.tensor, c.step, None if trial is None else (trial.number, trial.seed, trial.attempt, trial.kind)
 

@@ -81,7 +81,6 @@ def _diagnose_broadcast(wrong: WrongOperation, point: Point) -> tuple[Diagnosis,
 
 
 def _is_right(application: Application, args: tuple[Any, ...], wrong: WrongOperation, point: Point) -> bool:
-    """Return whether the engine has an op's gradients right here."""
     dtype = point.problem.dtype
     application = replace(application, args=args, tracked=(), recorded=None, shared=False)
     cotangents = (np.ones(np.shape(args[0]), dtype),)
@@ -96,7 +95,6 @@ def _is_right(application: Application, args: tuple[Any, ...], wrong: WrongOpera
 
 
 def _diagnose_with_squares(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
-    """Diagnose the same op of square matrices."""
     dtype = point.problem.dtype
     operations = list(_squares(wrong.application, dtype))
     answers = wrong.engine.pull_back([o.application for o in operations], [o.cotangents for o in operations], dtype)

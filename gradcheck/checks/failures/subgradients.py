@@ -85,7 +85,6 @@ class Subgradients:
         self._unrefined_moves.append(moves)
 
     def _sample_row(self, moves: Arrays, part: float) -> np.ndarray | None:
-        """Return the flat gradient after a move, if it is finite."""
         gradients = self.nearby.gradients({name: part * move for name, move in moves.items()})
         return None if gradients is None else self._row(gradients)
 
@@ -111,7 +110,6 @@ class Subgradients:
         return self._samples.low[span], self._samples.high[span]
 
     def _kinked(self) -> np.ndarray:
-        """Return which elements' gradients jump."""
         far, closer = self._far, self._closer
         apart = far.high - far.low
         jumps = apart > self.jump * np.maximum(np.abs(far.low), np.abs(far.high))
@@ -199,7 +197,6 @@ class Subgradients:
                 self._sample_along({name: sign for name, sign in signs.items() if name in self.nearby.intermediates})
 
     def _sample_along(self, direction: Arrays, is_straight: bool = False) -> Sequence[Arrays | None]:
-        """Sample at both ends of a direction."""
         moves = self.nearby.moves(direction, is_straight)
         sides = [self.nearby.gradients({name: part * m for name, m in moves.items()}) for part in (1.0, -1.0)]
         for side in sides:

@@ -64,16 +64,12 @@ _CONCLUSIVE_KINDS = frozenset({"overwritten", "use_dropped", "counted_twice", "s
 
 
 class _Recorded(NamedTuple):
-    """A problem's graph, recorded by the core."""
-
     flow: GradientFlow
     graph: TraversedGraph
     inputs: Sequence[str]
 
 
 class _Observation(NamedTuple):
-    """The inputs' gradients after one pass over a graph."""
-
     flow: GradientFlow
     graph: TraversedGraph
     inputs: Sequence[str]
@@ -147,7 +143,6 @@ def _is_right(seen: Sequence[_Observations]) -> bool:
 
 
 def _observe_small_graphs(engine: Engine, passes: int, form: tuple[int, bool]) -> list[_Observations]:
-    """Return the observations at several points, several times each."""
     graphs = _small_graphs(passes, own_dtype(engine), form)
     return list(zip(*(_observe_graph(points, engine) for points in graphs), strict=True))
 
@@ -261,7 +256,6 @@ def explain_traversal(failures: PointFailures, engine: Engine) -> None:
 
 
 def _find_traversal_fault(failures: PointFailures, engine: Engine, step: int, places: list[int]) -> Diagnosis | None:
-    """Return the fault that small graphs show, or else the case."""
     causes = [failures.comparisons[place] for place in places if failures.comparisons[place].cause is not None]
     kinds = {d.kind for c in causes for d in c.diagnoses}
     is_explained = bool(causes) and (all(map(_is_conclusive, causes)) or kinds == {"passed_on_early"})

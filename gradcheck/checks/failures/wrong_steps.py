@@ -229,7 +229,6 @@ def _agree(value: object, gradient: np.ndarray) -> bool:
 
 
 def _failing_comparison(found: WrongStep, step: Claim, claims: Sequence[StepClaims]) -> Comparison | None:
-    """Return the first comparison that is kept in which a step fails."""
     for one in claims:
         if one.point.trial is not None or one is claims[0]:
             compared = check_formula(one, found.tensor, step)

@@ -135,7 +135,6 @@ def _is_wrong(failures: PointFailures, engine: Engine, application: Application)
 
 
 def _changes(failures: PointFailures, engine: Engine, application: Application) -> bool:
-    """Return whether an op alone changes one of its arguments."""
     if not isinstance(engine, ForeignEngine):
         return False
     try:

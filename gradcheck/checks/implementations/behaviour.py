@@ -78,7 +78,6 @@ def check(context: Context, engine: CodeEngine, rounding: RoundingAllowance) -> 
 
 @contextmanager
 def _ignore_warnings(really: bool = True) -> Iterator[None]:
-    """Ignore warnings of calls that the case does not make itself."""
     with warnings.catch_warnings():
         if really:
             warnings.simplefilter("ignore")
@@ -157,7 +156,6 @@ def _check_repeatability(
 
 
 def _integer_notes(context: Context, engine: CodeEngine) -> Iterator[Fact]:
-    """Yield notes on the code's results for integer inputs."""
     own = context.points.own.problem
     if not context.case.implementations or any(array.dtype.kind not in "fV" for array in own.inputs.values()):
         return
@@ -235,7 +233,6 @@ def _restricted_gradients(own: Evaluation, right: Evaluation, inputs: Collection
 
 
 def _evaluate_passes_apart(engine: CodeEngine, problem: Problem) -> Evaluation:
-    """Return two backward passes, each over a graph of its own."""
     first, _, last = problem.case.steps
     found = []
     for step, seeds in ((first, problem.seeds[0]), (last, problem.seeds[2])):

@@ -70,8 +70,6 @@ def call_variants(context: Context, engine: CodeEngine) -> Iterator[CallVariant]
 
 
 def _layouts(own: Problem, engine: CodeEngine) -> Iterator[CallVariant]:
-    """Yield inputs, and incoming gradients, in each memory layout."""
-
     def dimensions(arrays: Iterable[np.ndarray | None]) -> int:
         return max((array.ndim for array in arrays if array is not None), default=0)
 
@@ -86,7 +84,6 @@ def _layouts(own: Problem, engine: CodeEngine) -> Iterator[CallVariant]:
 
 
 def _empty_variants(context: Context) -> Iterator[CallVariant]:
-    """Yield a variant for each size that may be 0."""
     own = context.points.own.problem
     stated = size_bounds(own.case)
     fixed = {*context.points.fixed_sizes, *listed_sizes(own.case)}
@@ -113,7 +110,6 @@ def _scalar_variants(context: Context) -> Iterator[CallVariant]:
 
 
 def _with_two_passes(problem: Problem) -> Problem:
-    """Return two backward passes over one graph, with other cotangents."""
     (step,), (seeds,) = problem.case.steps, problem.seeds
     generator = stream(problem.seed, "backward again")
     others = {n: None if g is None else _scaled(g, generator.uniform(0.5, 2.0)) for n, g in seeds.items()}
@@ -133,7 +129,6 @@ def _moved(problem: Problem) -> Problem:
 
 
 def _subsets(problem: Problem) -> Iterator[CallVariant]:
-    """Yield each input as the only one with a gradient, and without one."""
     names = [name for name, array in problem.inputs.items() if dtypes.is_differentiable(array.dtype)]
     if 1 < len(names) <= _MOST_INPUTS:
         for name in names:
@@ -157,7 +152,6 @@ def with_gradients(problem: Problem, names: list[str]) -> Problem:
 
 
 def _roots_alone(problem: Problem) -> Iterator[CallVariant]:
-    """Yield each output as the only one with an incoming gradient."""
     (step,), (seeds,) = problem.case.steps, problem.seeds
     for root in seeds:
         one = replace(step, roots={root: step.roots[root]})
@@ -168,13 +162,11 @@ def _roots_alone(problem: Problem) -> Iterator[CallVariant]:
 
 
 def _with_unit_seeds(problem: Problem) -> Problem:
-    """Return the problem with incoming gradients of ones, as from a sum."""
     (seeds,) = problem.seeds
     return replace(problem, seeds=({n: None if g is None else np.ones_like(g) for n, g in seeds.items()},))
 
 
 def _rows_alike_incoming(problem: Problem) -> Problem:
-    """Return the problem with equal rows of incoming gradients."""
     (seeds,) = problem.seeds
     return replace(problem, seeds=({n: None if g is None else _first_row(g) for n, g in seeds.items()},))
 

@@ -89,7 +89,6 @@ def summed_note(engine: CodeEngine, name: str) -> tuple[Fact, ...]:
 
 
 def _slices(engine: CodeEngine, problem: Problem) -> Iterator[tuple[Fact, np.ndarray]]:
-    """Yield the first slices of larger gradients along the summed axes."""
     kept = engine.observations.summed_gradients
     first = dict(kept)
     kept.clear()

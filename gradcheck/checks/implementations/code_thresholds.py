@@ -225,7 +225,6 @@ def _candidates(dim: Dim, sizes: Sizes) -> Iterator[tuple[Dim, ...]]:
 
 
 def _fits(problem: Problem, group: Collection[Dim], size: int) -> bool:
-    """Return whether the entry is defined with the group at the size."""
     try:
         graph_values(problem.case, _with_sizes(problem, dict.fromkeys(group, size)).environment())
     except GradcheckError:

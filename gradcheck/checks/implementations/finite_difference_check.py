@@ -173,8 +173,6 @@ def _compare_one(claim: CodeGradient, forward: np.ndarray | None, by_forward: Co
 
 @dataclass(slots=True)
 class _DifferenceChecks:
-    """Finite differences of one gradient, whose largest is `scale`."""
-
     claim: CodeGradient
     scale: float
     forward_agrees: bool  # whether torch's gradient of the forward confirms it
@@ -231,7 +229,6 @@ def _absolute_room(claim: CodeGradient, direction: np.ndarray) -> float:
 
 
 def _is_clear(claim: CodeGradient, found: Slope, scale: float) -> bool:
-    """Return whether the error bar is small, given the precision."""
     return found.error <= _clear_error(claim) * max(scale, abs(found.value), *map(abs, found.sides))
 
 

@@ -137,7 +137,6 @@ def _are_slices_exchanged(got: np.ndarray, want: np.ndarray, axis: int, evidence
 
 
 def _shifted(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> Iterator[Relation]:
-    """Yield shifts along the last axes that match where both overlap."""
     axes = range(max(0, want.ndim - 2), want.ndim)
     for shifts in product(_SHIFTS, repeat=len(axes)):
         if not any(shifts):
@@ -292,7 +291,6 @@ def divisor_mistakes(seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
 
 
 def _matching(point: Point, ratio: SizeRatio) -> Iterator[tuple[str, Fact]]:
-    """Yield divisors that explain the ratio, by text."""
     sizes = dict(_sizes(point))
     for total, value in _totals(point):
         near = {"rel_tol": ratio.near}
@@ -319,7 +317,6 @@ def _totals(point: Point) -> Iterator[tuple[str, float]]:
 
 
 def _sizes(point: Point) -> Iterator[tuple[str, int]]:
-    """Yield the sizes of arrays, each number once."""
     known: set[int] = set()
     for name, array in {**point.problem.inputs, **point.problem.constants}.items():
         named = [(f"{name}.numel()", array.size), *((f"{name}.shape[{a}]", n) for a, n in enumerate(array.shape))]

@@ -71,7 +71,6 @@ def second_order_case(case: Case, problem: Problem) -> Case:
 
 
 def _kept_entries(case: Case, entry: str, given: Collection[str]) -> set[str]:
-    """Return the code's arguments among the entries, and their ancestors."""
     found = {name for name in given if name in case.graph}
     for name in list(found):
         found |= ancestors_of(case, name) & case.graph.keys()
@@ -79,7 +78,6 @@ def _kept_entries(case: Case, entry: str, given: Collection[str]) -> set[str]:
 
 
 def _inlined(case: Case, entry: str, kept: Collection[str]) -> Claim:
-    """Return the entry with the entries inlined that are not kept."""
     claim = case.graph[entry]
     above = ancestors_of(case, entry)
     between = {name: one.expr for name, one in case.graph.items() if name in above and name not in kept}

@@ -139,7 +139,6 @@ def _is_near(engine: ImplementationEngine, context: Context) -> bool:
 
 
 def _run_stages(context: Context, engine: ImplementationEngine) -> None:
-    """Run stages, allow rounding, check behaviour, diagnose failures."""
     names = relevant_names(context.case)
     answer = context.points.own.evaluation(engine)
     trace = getattr(answer.error, "trace", "")
@@ -214,7 +213,6 @@ def _core_agrees_with_code(context: Context, c: Comparison) -> bool:
 
 
 def _check_in_graph(context: Context, engine: ImplementationEngine, case: Case) -> list[Comparison]:
-    """Return failures of code, right alone, within the whole graph."""
     point = context.points.own
     if not point.is_complete or any(step.raises for step in context.case.steps):
         return []

@@ -50,8 +50,6 @@ _MOST_PARTS = 60
 
 @dataclass(frozen=True, slots=True)
 class _OpMistake:
-    """A mistake at one op that explains the gradient."""
-
     kind: str
     key: Hashable
     what: Fact
@@ -94,7 +92,6 @@ def _mistakes_at(name: str, point: Point, evidence: Evidence) -> Iterator[_OpMis
 
 
 def _part_mistakes(key: Hashable, where: Fact, part: np.ndarray, off: np.ndarray) -> Iterator[_OpMistake]:
-    """Yield a mistake if an op's share is missing or scaled."""
     size = float(np.sum(np.abs(part) ** 2))
     factor = 1 + float(np.real(np.sum(np.conj(part) * off))) / size
     if not np.allclose(off, (factor - 1) * part, rtol=_SAME, atol=_SAME * float(np.max(np.abs(part)))):
@@ -110,7 +107,6 @@ def _part_mistakes(key: Hashable, where: Fact, part: np.ndarray, off: np.ndarray
 def _mistakes(
     tape: EntryTape, number: int, index: int, share: np.ndarray
 ) -> Iterator[tuple[str, Hashable, Fact, np.ndarray]]:
-    """Yield the catalogue's mistakes of one op's rule, with their results."""
     node, places = tape.nodes[number], gradient_positions(tape.nodes[number])
     rule = Rule(node, places[index], index, tape.cotangents[number], tuple(tape.shares[number]), tape.ask)
     alone = Evidence(share, share, rule=rule)
@@ -242,7 +238,6 @@ def _exchanged(point: Point, step: int) -> Iterator[tuple[str, Expr, Expr, Expr]
 
 
 def _forms_of(part: Expr, scope: Scope) -> Iterator[tuple[int, Expr]]:
-    """Yield the form that a part has, with its operand."""
     whole = _value(part, scope)
     if whole is None or whole.size < 2:
         return

@@ -93,7 +93,6 @@ def probes_of(problem: Problem) -> dict[str, np.ndarray]:
 
 
 def _is_at_kink(context: Context) -> bool:
-    """Return whether the entry has two slopes at some input."""
     problem = context.points.own.problem
     inputs = {name: array for name, array in problem.inputs.items() if array.dtype.kind == "f"}
     return any(any(kinks_along(context, problem, name, range(array.size))) for name, array in inputs.items())

@@ -111,7 +111,6 @@ def _checked(case: Case, engine: CodeEngine, forward_engine: CodeEngine | None, 
 
 
 def _is_recorded(point: Point, engine: CodeEngine, forward_engine: CodeEngine) -> bool:
-    """Return whether torch records the forward: all gradients arrive by it."""
     forward = _gradients(point.evaluation(forward_engine))
     return all(g is None or forward.get(name) is not None for name, g in _gradients(point.evaluation(engine)).items())
 
@@ -135,7 +134,6 @@ def _compared(point: Point, noise: CodeNoise, known: Collection[str]) -> Iterato
 
 
 def _is_finite(point: Point, engine: CodeEngine, enough: Callable[..., Any]) -> bool:
-    """Return whether all results are finite numbers, or `any` are."""
     values = point.evaluation(engine).states[0].values
     return bool(enough([enough(np.isfinite(dtypes.wide(values[root]))) for root in point.problem.seeds[0]]))
 
@@ -204,7 +202,6 @@ def _with_reference(context: Context, engine: CodeEngine, reference: Engine, cas
 
 
 def _is_right(context: Context, engine: CodeEngine) -> bool:
-    """Return whether the trace has the code's values and slopes."""
     first: dict[tuple[ClaimKind, str], Comparison] = {}
     for c in context.found:
         if c.status == "failed":

@@ -55,7 +55,6 @@ def is_undefined(c: Comparison) -> bool:
 
 
 def _is_at_kink(context: Context, c: Comparison) -> bool:
-    """Return whether the entry has two slopes along a wrong element."""
     assert c.mask is not None
     problem = context.points.at(c.trial).problem
     if c.tensor not in problem.inputs:
@@ -98,7 +97,6 @@ def _has_two_slopes(totals: list[float]) -> bool:
 
 
 def _total(engine: DefineByRun, problem: Problem, name: str, index: int, t: float) -> float:
-    """Return the weighted sum of the results with one element moved."""
     moved = problem.inputs[name].copy()
     moved.flat[index] += t
     states = engine.evaluate(replace(problem, inputs={**problem.inputs, name: moved})).states

@@ -92,7 +92,6 @@ def full_view(case: CaseResult, titles: bool = False) -> CaseView:
 
 
 def _marks(graph: Diagram) -> Iterator[tuple[str, str, str]]:
-    """Yield the marks of a picture that need a legend."""
     found = {node.verdict for node in graph.nodes}
     yield from ((verdict, mark, MEANINGS[verdict]) for verdict, mark in MARKS.items() if mark and verdict in found)
     if any(node.is_root for node in graph.nodes):

@@ -188,7 +188,6 @@ def _change(c: Comparison) -> Change | None:
 
 
 def _step(c: Comparison) -> str:
-    """Return the step of a derivation that is wrong; else an empty text."""
     is_step = c.cause is not None and c.cause.origin.kind == "step"
     return str(c.cause.origin["name"]) if is_step and c.cause is not None else ""
 

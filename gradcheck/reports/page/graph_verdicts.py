@@ -56,7 +56,6 @@ def tensor_verdicts(result: CaseResult) -> dict[str, NodeVerdict]:
 
 
 def _faulty_entry(c: Comparison) -> str:
-    """Return the entry at which the gradient goes wrong, if known; else ""."""
     if c.status != "failed" or c.cause is None or c.cause.origin.kind not in ("op_at", "op_inside"):
         return ""
     return str(c.cause.origin["entry"])

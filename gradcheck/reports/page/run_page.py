@@ -135,7 +135,6 @@ def template_environment() -> Environment:
 
 
 def _mark_up_code(text: str) -> Markup:
-    """Return escaped text; text between backticks is code."""
     return Markup(_TICKS.sub(r"<code>\1</code>", str(escape(_escape_controls(text)))))
 
 

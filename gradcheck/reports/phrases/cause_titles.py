@@ -83,7 +83,6 @@ def group_detail(group: FailureGroup) -> str:
 
 
 def _error(c: Comparison) -> str:
-    """Return the engine's own words of its error; else both outcomes."""
     differ: Any = c.mismatch["what"] if c.mismatch is not None and c.mismatch.kind == "op_alone" else c.mismatch
     own = differ["got_outcome"] if differ is not None and differ.kind == "outcomes_differ" else None
     return plain(own["text"] if own is not None and own.kind == "raised" else say(c.mismatch))

@@ -121,7 +121,6 @@ class ComputedFormulas:
         return None
 
     def _fitting_mistakes(self, search: FormulaSearch) -> Iterator[int]:
-        """Yield parts that match after one mistake of code."""
         tried: set[int] = set()
         for part in with_one_mistake(search.pool, search.operands, search.root, self.code_constants):
             if search.spent > search.budget:

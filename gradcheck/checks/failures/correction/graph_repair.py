@@ -71,7 +71,6 @@ def find_graph_repair(problem: Problem, entry: str, failing: Expr) -> GraphRepai
 
 
 def _entry_repairs(problem: Problem, entry: str, failing: Expr | None) -> Iterator[GraphRepair]:
-    """Yield edits of one entry with which it can be computed."""
     case = problem.case
     pool = ExpressionPool(_names_above(problem, entry), {})
     root = pool.add(case.graph[entry].expr)

@@ -45,8 +45,6 @@ _Formula = tuple[str, Claim]
 
 @dataclass(frozen=True, slots=True)
 class _FixedStep:
-    """A step, its intended text, and the case with that."""
-
     name: str
     text: str
     case: Case

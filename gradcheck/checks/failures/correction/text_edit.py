@@ -45,8 +45,6 @@ def _has_result(text: str, edit: Edit, right: Expr) -> bool:
 
 
 class _FormulaText:
-    """A formula's text, and the spans of its parts."""
-
     def __init__(self, text: str, known: dict[int, Span]) -> None:
         self.text, self.known = text, known
 
