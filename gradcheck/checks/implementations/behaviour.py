@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
@@ -18,7 +17,8 @@ from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations import jvp_vmap_checks
 from gradcheck.checks.implementations.call_variants import EDGE_SHAPE_VARIANTS, SUBSETS, CallVariant, call_variants
-from gradcheck.checks.implementations.code_noise import largest_difference, nondeterminism_of, tensors_of
+from gradcheck.checks.implementations.code_noise import CodeNoise, largest_difference, nondeterminism_of, tensors_of
+from gradcheck.checks.implementations.code_rounding import CodeRounding
 from gradcheck.checks.implementations.undefined_derivatives import is_undefined
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
@@ -40,15 +40,7 @@ _REPEATS, _MOST_POINTS = 2, 4
 _UNITS, _MARGIN, _DRAWS = 256.0, 64.0, 3
 
 
-class RoundingAllowance(Protocol):
-    """Measures how much the code rounds."""
-
-    def allow_rounding(self, c: Comparison, point: Point) -> Comparison:
-        """Return a failed comparison as passed if rounding explains it."""
-        ...
-
-
-def check(context: Context, engine: CodeEngine, rounding: RoundingAllowance) -> Iterator[Comparison]:
+def check(context: Context, engine: CodeEngine, rounding: CodeNoise | CodeRounding) -> Iterator[Comparison]:
     """Yield a passing comparison with notes, or each failure of behaviour."""
     subject = _subject(context, engine)
     notes: list[Fact] = list(engine.notes)
@@ -56,11 +48,11 @@ def check(context: Context, engine: CodeEngine, rounding: RoundingAllowance) -> 
     changed = [*_check_modified_arguments(engine, subject), *_check_modified_inputs(context, engine, subject, notes)]
     failed = [*changed, *check_operand_precision(context, engine, subject)]
     failed += _check_unwritten(context, engine, [context.points.own, *context.points.variants[-_MOST_POINTS:]])
-    failed += _check_repeatability(context, engine, (subject, rounding), notes)
+    failed += _check_repeatability(context, engine, notes)
     if not failed or changed:
         for variant in call_variants(context, engine):
             with _ignore_warnings(variant.name in EDGE_SHAPE_VARIANTS):
-                found = _check_variant(context, engine, variant, (subject, rounding))
+                found = _check_variant(context, engine, variant, rounding)
             if found is None:
                 continue
             assert found.mismatch is not None
@@ -112,13 +104,8 @@ def _check_modified_arguments(engine: CodeEngine, subject: Subject) -> Iterator[
             yield subject.failed(fact("incoming_changed", engine=engine.name))
         else:
             number = int(what.rpartition(" ")[2])
-            yield subject.failed(
-                fact(
-                    "argument_changed",
-                    engine=engine.name,
-                    name=argument_name(engine.code.foreign, engine.binding, number),
-                )
-            )
+            name = argument_name(engine.code.foreign, engine.binding, number)
+            yield subject.failed(fact("argument_changed", engine=engine.name, name=name))
 
 
 def _check_modified_inputs(
@@ -136,11 +123,8 @@ def _check_modified_inputs(
             yield subject.failed(changed)
 
 
-def _check_repeatability(
-    context: Context, engine: CodeEngine, by: tuple[Subject, RoundingAllowance], notes: list[Fact]
-) -> list[Comparison]:
+def _check_repeatability(context: Context, engine: CodeEngine, notes: list[Fact]) -> list[Comparison]:
     """Return a failure if repeated evaluations differ beyond rounding."""
-    subject, _ = by
     point = context.points.own
     first = point.evaluation(engine)
     for _ in range(_REPEATS):
@@ -149,7 +133,7 @@ def _check_repeatability(
         if size:
             found = [c for c in check_engine(point, again, context.options.tolerance) if c.status == "failed"]
             if found or not np.isfinite(size):
-                return [subject.failed(fact("not_the_same_again", engine=engine.name, size=size))]
+                return [_subject(context, engine).failed(fact("not_the_same_again", engine=engine.name, size=size))]
             notes.append(fact("nondeterministic", size=size))
             break
     return []
@@ -173,14 +157,13 @@ def _integer_notes(context: Context, engine: CodeEngine) -> Iterator[Fact]:
 
 
 def _check_variant(
-    context: Context, engine: CodeEngine, variant: CallVariant, by: tuple[Subject, RoundingAllowance]
+    context: Context, engine: CodeEngine, variant: CallVariant, rounding: CodeNoise | CodeRounding
 ) -> Comparison | None:
     """Return the failure of one call variant, or None.
 
     The entry is the reference. For variants that change only the call, and at a kink, where conventions differ, the
     code's own plain call is."""
-    subject, rounding = by
-    known = context.points.own
+    subject, known = _subject(context, engine), context.points.own
     is_known = variant.problem is known.problem
     point = known if is_known else Point(variant.problem, context.engines)
     is_judged = context.engines.reference is not engine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,11 +56,12 @@ def call_variants(context: Context, engine: CodeEngine) -> Iterator[CallVariant]
         yield from _roots_alone(own)
     if engine.code.is_torch:
         yield from _layouts(own, engine)
-        yield CallVariant("incoming_expanded", _with_unit_seeds(own), CallMode(incoming="expanded"))
-        yield CallVariant("incoming_rows", _rows_alike_incoming(own), CallMode(incoming="expanded"))
+        yield CallVariant("incoming_expanded", _with_incoming(own, np.ones_like), CallMode(incoming="expanded"))
+        yield CallVariant("incoming_rows", _with_incoming(own, _first_row), CallMode(incoming="expanded"))
         is_domain = context.case.implementations or all(value.expr is not None for value in own.case.inputs.values())
         if is_domain and not engine.draws_numbers(own):
-            yield CallVariant("inputs_expanded", _rows_alike(own), CallMode(inputs="expanded"), may_refuse=True)
+            alike = replace(own, inputs={name: _first_row(array) for name, array in own.inputs.items()})
+            yield CallVariant("inputs_expanded", alike, CallMode(inputs="expanded"), may_refuse=True)
         yield CallVariant("no_grad", own, CallMode(records_graph=False), may_refuse=True)
         yield CallVariant("no_gradients", own, CallMode(records_graph=False, requires_grad=False), may_refuse=True)
         yield CallVariant("apart", own, CallMode(without_accumulation=True), may_refuse=True)
@@ -102,9 +103,9 @@ def _scalar_variants(context: Context) -> Iterator[CallVariant]:
     shapes = {None if one is None else one.shape for one in arrays}
     if len(shapes) != 1 or not all(one is not None and one.ndim and one.size for one in arrays):
         return
-    inputs, constants = ({n: a.ravel()[:1].reshape(()) for n, a in t.items()} for t in (own.inputs, own.constants))
-    alone = {n: None if g is None else g.ravel()[:1].reshape(()) for n, g in seeds.items()}
-    point = Point(replace(own, inputs=inputs, constants=constants, seeds=(alone,)), context.engines)
+    inputs, constants = ({n: _first_number(a) for n, a in t.items()} for t in (own.inputs, own.constants))
+    alone = _with_incoming(replace(own, inputs=inputs, constants=constants), _first_number)
+    point = Point(alone, context.engines)
     if is_usable(point):
         yield CallVariant("no_dimensions", point.problem, PLAIN_CALL, may_refuse=True)
 
@@ -161,19 +162,14 @@ def _roots_alone(problem: Problem) -> Iterator[CallVariant]:
         )
 
 
-def _with_unit_seeds(problem: Problem) -> Problem:
+def _with_incoming(problem: Problem, change: Callable[[np.ndarray], np.ndarray]) -> Problem:
     (seeds,) = problem.seeds
-    return replace(problem, seeds=({n: None if g is None else np.ones_like(g) for n, g in seeds.items()},))
+    return replace(problem, seeds=({n: None if g is None else change(g) for n, g in seeds.items()},))
 
 
-def _rows_alike_incoming(problem: Problem) -> Problem:
-    (seeds,) = problem.seeds
-    return replace(problem, seeds=({n: None if g is None else _first_row(g) for n, g in seeds.items()},))
+def _first_number(array: np.ndarray) -> np.ndarray:
+    return array.ravel()[:1].reshape(())
 
 
 def _first_row(array: np.ndarray) -> np.ndarray:
     return np.broadcast_to(array[:1], array.shape).copy() if array.ndim and array.size else array
-
-
-def _rows_alike(problem: Problem) -> Problem:
-    return replace(problem, inputs={name: _first_row(array) for name, array in problem.inputs.items()})

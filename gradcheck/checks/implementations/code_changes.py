@@ -82,12 +82,6 @@ def summed_again(engine: CodeEngine, seen: EvidenceAtPoints) -> tuple[Diagnosis,
     return (Diagnosis("summed", fact("returned_is_right", got=got, want=want, axes=axes), "confirmed", points),)
 
 
-def summed_note(engine: CodeEngine, name: str) -> tuple[Fact, ...]:
-    """Return a note on a larger gradient that was returned for an input."""
-    known = engine.observations.summed_gradients.get(name)
-    return () if known is None else (known[0],)
-
-
 def _slices(engine: CodeEngine, problem: Problem) -> Iterator[tuple[Fact, np.ndarray]]:
     kept = engine.observations.summed_gradients
     first = dict(kept)

@@ -18,7 +18,7 @@ from gradcheck.checks.failures.gather_evidence import with_graph
 from gradcheck.checks.failures.point_failures import diagnose
 from gradcheck.checks.failures.size_factor import express_in_sizes, ratio_of
 from gradcheck.checks.implementations.behaviour import unwritten_at
-from gradcheck.checks.implementations.code_changes import changed_in_place, is_change, summed_again, summed_note
+from gradcheck.checks.implementations.code_changes import changed_in_place, is_change, summed_again
 from gradcheck.checks.implementations.code_gradient import CodeGradient
 from gradcheck.checks.implementations.code_noise import CodeNoise
 from gradcheck.checks.implementations.differences_engine import DifferencesEngine
@@ -71,29 +71,30 @@ def diagnose_code(context: Context, engine: CodeEngine) -> None:
     for number, c in enumerate(context.found):
         if c.status != "failed":
             continue
-        c = context.found[number] = replace(c.with_notes(*summed_note(engine, c.tensor)), code=place)
+        summed = engine.observations.summed_gradients.get(c.tensor, ())[:1]  # the note on it
+        c = context.found[number] = replace(c.with_notes(*summed), code=place)
         is_nonfinite = c.mismatch is not None and c.mismatch.kind == "nonfinite_gradient"
         if c.what in _EXPLAINED and not is_nonfinite and (c.what, c.tensor) not in done and len(done) < _MOST:
             done.add((c.what, c.tensor))
-            try_part("diagnosis", partial(_diagnose, formulas, engine, c, number), context.failed_explanations)
+            try_part("diagnosis", partial(_add_diagnoses, formulas, engine, c, number), context.failed_explanations)
 
 
-def _diagnose(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, number: int) -> None:
+def _add_diagnoses(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, number: int) -> None:
+    formulas.context.found[number] = replace(c, diagnoses=_diagnosed(formulas, engine, c))
+
+
+def _diagnosed(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison) -> tuple[Diagnosis, ...]:
     context = formulas.context
     conjugated = tuple(conjugated_rule(engine, context.points.at(c.trial), c))
     if conjugated:
-        context.found[number] = replace(context.found[number], diagnoses=conjugated)
-        return
+        return conjugated
     unwritten = unwritten_at(engine, [context.points.at(c.trial)])
     if unwritten is not None and c.tensor in unwritten[1]["names"]:
-        why = (Diagnosis("not_written", unwritten[1], "confirmed"),)
-        context.found[number] = replace(context.found[number], diagnoses=why)
-        return
+        return (Diagnosis("not_written", unwritten[1], "confirmed"),)
     seen = list(_evidence(context, engine, c))
     changed = changed_in_place(engine, c, seen)
     if changed and (is_change(c) or changed[0].confidence == "confirmed"):
-        context.found[number] = replace(context.found[number], diagnoses=() if is_change(c) else changed)
-        return
+        return () if is_change(c) else changed
     found = summed_again(engine, seen) or diagnose(evidence for _, evidence in seen)
     are_given = all(value.expr is None for value in context.case.inputs.values())
     if found[0].kind == "unknown" and are_given and seen and seen[0][1].want.size >= _FEWEST:
@@ -112,9 +113,7 @@ def _diagnose(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, num
     is_unsure = found[0].kind == "unknown" or (found[0].kind == "dtype" and found[0].confidence == "possible")
     if is_unsure and len(context.case.steps) == 1:
         found = _diagnose_precision(engine, seen) or _find_mistakes(formulas, engine, c, seen) or found
-    if changed and found[0].kind == "unknown":
-        found = changed
-    context.found[number] = replace(context.found[number], diagnoses=found)
+    return changed if changed and found[0].kind == "unknown" else found
 
 
 def _find_mistakes(

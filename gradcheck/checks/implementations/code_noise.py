@@ -76,27 +76,19 @@ class CodeNoise:
         return again.with_notes(fact("own_rounding", engine=c.engine, size=size)) if again.status == "passed" else c
 
     def _measured(self, point: Point) -> dict[TensorKey, np.ndarray]:
-        at_rest = _differences(self.engine.evaluate(point.problem), self._answer(point.problem, None))
+        at_rest = _differences(*(_evaluated(one, point.problem, None) for one in (self.engine, self.forward_engine)))
         generator = stream(point.problem.seed, "own noise")
         largest = {key: np.zeros(array.shape) for key, array in at_rest.items()}
         for draw in range(_DRAWS):
             problem = _moved(point.problem, generator)
-            now = _differences(_evaluate_with_noise(self.engine, problem, draw), self._answer(problem, _DRAWS + draw))
+            forward = _evaluated(self.forward_engine, problem, _DRAWS + draw)
+            now = _differences(_evaluated(self.engine, problem, draw), forward)
             for key, array in now.items():
                 if key in largest and array.shape == largest[key].shape:
                     with np.errstate(all="ignore"):
                         off = np.nan_to_num(np.abs(array - at_rest[key]), nan=0.0, posinf=0.0)
                     largest[key] = np.maximum(largest[key], off)
         return {key: _MARGIN * np.maximum(a, _LUCK * float(np.max(a, initial=0.0))) for key, a in largest.items()}
-
-    def _answer(self, problem: Problem, seed: int | None) -> Evaluation | None:
-        if self.forward_engine is None:
-            return None
-        return (
-            self.forward_engine.evaluate(problem)
-            if seed is None
-            else _evaluate_with_noise(self.forward_engine, problem, seed)
-        )
 
 
 def is_less_precise(engine: CodeEngine, point: Point) -> bool:
@@ -136,9 +128,9 @@ def _scaled(problem: Problem, generator: np.random.Generator, state: Any, by: fl
     return replace(problem, inputs={**problem.inputs, **inputs})
 
 
-def _differences(mine: Evaluation, other: Evaluation | None) -> dict[TensorKey, np.ndarray]:
+def _differences(mine: Evaluation | None, other: Evaluation | None) -> dict[TensorKey, np.ndarray]:
     """Return values and gradients, less those of another evaluation."""
-    theirs = {} if other is None else tensors_of(other)
+    theirs = tensors_of(other)
     found: dict[TensorKey, np.ndarray] = {}
     for key, array in tensors_of(mine).items():
         right = theirs.get(key)
@@ -147,19 +139,22 @@ def _differences(mine: Evaluation, other: Evaluation | None) -> dict[TensorKey, 
     return found
 
 
-def tensors_of(evaluation: Evaluation) -> dict[TensorKey, np.ndarray]:
+def tensors_of(evaluation: Evaluation | None) -> dict[TensorKey, np.ndarray]:
     """Return values and gradients in double precision."""
     return {
         (what, step, name): wide(array)
-        for step, state in enumerate(evaluation.states)
+        for step, state in enumerate(() if evaluation is None else evaluation.states)
         for what, arrays in ((ClaimKind.VALUE, state.values), (ClaimKind.GRADIENT, state.gradients))
         for name, array in arrays.items()
         if array is not None and array.dtype.kind in "fcV"
     }
 
 
-def _evaluate_with_noise(engine: CodeEngine, problem: Problem, seed: int) -> Evaluation:
-    return engine.evaluate_with_noise(problem, seed) if engine.code.is_torch else engine.evaluate(problem)
+def _evaluated(engine: CodeEngine | None, problem: Problem, seed: int | None) -> Evaluation | None:
+    """Evaluate the problem, in torch with random roundings of this seed."""
+    if engine is None or seed is None or not engine.code.is_torch:
+        return None if engine is None else engine.evaluate(problem)
+    return engine.evaluate_with_noise(problem, seed)
 
 
 def _moved(problem: Problem, generator: np.random.Generator) -> Problem:

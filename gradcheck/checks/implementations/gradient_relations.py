@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -20,6 +20,7 @@ from gradcheck.checks.failures.correction.computed_formula import EvidenceAtPoin
 from gradcheck.checks.failures.diagnosis.catalogue import Evidence, matches
 from gradcheck.checks.failures.size_factor import SizeRatio, ratio_of
 from gradcheck.checks.implementations.call_variants import with_gradients
+from gradcheck.checks.implementations.op_mistakes import Relation
 from gradcheck.checks.implementations.tape_factors import factors_on_tape
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Diagnosis
@@ -42,15 +43,6 @@ _STEP = 2.0**-9
 #: The most elements of an array whose sum is tried; factors that need no mask.
 _MOST_ELEMENTS = 100_000
 _PLAIN = (2.0, 3.0, 4.0, 0.5, 0.25, 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """A relation that holds at a point, with a key that is equal at all."""
-
-    kind: str
-    key: Hashable
-    what: Fact
 
 
 def relation_at_all_points(

@@ -17,7 +17,8 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.failures.correction.computed_formula import EvidenceAtPoints
 from gradcheck.checks.failures.diagnosis.catalogue import Evidence, matches
 from gradcheck.checks.implementations.call_variants import with_gradients
-from gradcheck.checks.implementations.gradient_relations import Relation, relation_at_all_points
+from gradcheck.checks.implementations.gradient_relations import relation_at_all_points
+from gradcheck.checks.implementations.op_mistakes import Relation
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Diagnosis
 from gradcheck.facts import fact
@@ -51,9 +52,11 @@ def loop_mistakes(name: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
         for text, problem in _flipped_inputs(name, point.problem):
             if (keys is None or ("as if", text) in keys) and matches(_gradient(name, point, problem), evidence):
                 yield Relation("flipped", ("as if", text), fact("computed_with", tensor=text))
-        for text, problem in _without_inputs(name, point.problem):
-            if (keys is None or ("zero", text) in keys) and matches(_gradient(name, point, problem), evidence):
-                yield Relation("use_dropped", ("zero", text), fact("computed_without", tensor=text))
+        for other in point.problem.inputs:
+            if other != name and (keys is None or ("zero", other) in keys):
+                problem = _with_array(point.problem, other, np.zeros_like(point.problem.inputs[other]))
+                if matches(_gradient(name, point, problem), evidence):
+                    yield Relation("use_dropped", ("zero", other), fact("computed_without", tensor=other))
 
     return relation_at_all_points(seen, at)
 
@@ -65,8 +68,7 @@ def result_mistakes(name: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
         (seeds,) = point.problem.seeds
         for root, seed in seeds.items():
             if seed is not None and len(seeds) > 1:
-                without = replace(point.problem, seeds=({**seeds, root: np.zeros_like(seed)},))
-                others = _gradient(name, point, without)
+                others = _gradient(name, point, _with_array(point.problem, root, np.zeros_like(seed)))
                 if matches(others, evidence):
                     yield Relation("use_dropped", root, fact("incoming_of_one_ignored", tensor=root))
                 elif others is not None and (factor := _factor(evidence, others)):
@@ -160,15 +162,9 @@ def _last_of_nested_loops(name: str, point: Point, evidence: Evidence) -> Iterat
         for count in range(2, min(len(axes), _MOST_LOOPS) + 1):
             for nested in combinations(axes, count):
                 last = tuple(slice(-1, None) if axis in nested else slice(None) for axis in range(seed.ndim))
-                alone = np.zeros_like(seed)
-                alone[last] = seed[last]
-                there = replace(point.problem, seeds=({**seeds, root: alone},))
-                if matches(_gradient(name, point, there), evidence):
-                    yield Relation(
-                        "overwritten",
-                        (root, nested),
-                        fact("nested_overwritten", tensor=root, dims=tuple(map(str, nested))),
-                    )
+                if matches(_gradient(name, point, _with_array(point.problem, root, _alone(seed, last))), evidence):
+                    what = fact("nested_overwritten", tensor=root, dims=tuple(map(str, nested)))
+                    yield Relation("overwritten", (root, nested), what)
 
 
 def _overwritten_windows(name: str, point: Point, evidence: Evidence) -> Iterator[Relation]:
@@ -182,10 +178,8 @@ def _overwritten_windows(name: str, point: Point, evidence: Evidence) -> Iterato
             continue
         parts: dict[tuple[int, ...], np.ndarray] = {}
         for places in np.ndindex(*sizes):
-            where = (slice(None),) * axes[0] + places
-            alone = np.zeros_like(seed)
-            alone[where] = seed[where]
-            one = _gradient(name, point, replace(point.problem, seeds=({**seeds, root: alone},)))
+            alone = _alone(seed, (slice(None),) * axes[0] + places)
+            one = _gradient(name, point, _with_array(point.problem, root, alone))
             parts[places] = np.zeros(evidence.want.shape) if one is None else one
         what = fact("windows_overwritten", tensor=root, dims=tuple(map(str, axes)))
         for whole, order in product((False, True), (1, -1)):  # by numbers of a kernel, the first window comes last
@@ -221,19 +215,27 @@ def _axes(name: str, problem: Problem) -> Iterator[tuple[str, int]]:
 
 
 def _parts(name: str, point: Point, tensor: str, axis: int) -> Iterator[np.ndarray | None]:
-    problem = point.problem
-    (seeds,) = problem.seeds
-    array = seeds[tensor] if tensor in seeds else problem.inputs[tensor]
+    (seeds,) = point.problem.seeds
+    array = seeds[tensor] if tensor in seeds else point.problem.inputs[tensor]
     assert array is not None
     for place in range(array.shape[axis]):
-        alone = np.zeros_like(array)
-        where = (slice(None),) * axis + (place,)
-        alone[where] = array[where]
-        if tensor in seeds:
-            alone_problem = replace(problem, seeds=({**seeds, tensor: alone},))
-        else:
-            alone_problem = replace(problem, inputs={**problem.inputs, tensor: alone})
-        yield _gradient(name, point, alone_problem)
+        alone = _alone(array, ((slice(None),) * axis + (place,)))
+        yield _gradient(name, point, _with_array(point.problem, tensor, alone))
+
+
+def _alone(array: np.ndarray, where: tuple[slice | int, ...]) -> np.ndarray:
+    """Return the array with zeros everywhere else."""
+    found = np.zeros_like(array)
+    found[where] = array[where]
+    return found
+
+
+def _with_array(problem: Problem, name: str, array: np.ndarray) -> Problem:
+    """Return the problem with another incoming gradient, or input."""
+    (seeds,) = problem.seeds
+    if name in seeds:
+        return replace(problem, seeds=({**seeds, name: array},))
+    return replace(problem, inputs={**problem.inputs, name: array})
 
 
 def _gradient(name: str, point: Point, problem: Problem) -> np.ndarray | None:
@@ -242,12 +244,6 @@ def _gradient(name: str, point: Point, problem: Problem) -> np.ndarray | None:
         return None
     gradient = found.states[0].gradients.get(name)
     return None if gradient is None else wide(gradient)
-
-
-def _without_inputs(name: str, problem: Problem) -> Iterator[tuple[str, Problem]]:
-    for other, array in problem.inputs.items():
-        if other != name:
-            yield other, replace(problem, inputs={**problem.inputs, other: np.zeros_like(array)})
 
 
 def _flipped_inputs(name: str, problem: Problem) -> Iterator[tuple[str, Problem]]:

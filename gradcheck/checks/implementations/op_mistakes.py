@@ -49,7 +49,9 @@ _MOST_PARTS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class _OpMistake:
+class Relation:
+    """A relation that holds at a point, with a key that is equal at all."""
+
     kind: str
     key: Hashable
     what: Fact
@@ -57,14 +59,14 @@ class _OpMistake:
 
 def find_op_mistakes(name: str, seen: Sequence[tuple[Point, Evidence]]) -> tuple[Diagnosis, ...]:
     """Return the mistakes at one op that explain the gradient everywhere."""
-    left: dict[tuple[str, Hashable], _OpMistake] | None = None
+    left: dict[tuple[str, Hashable], Relation] | None = None
     for point, evidence in seen:
         with using_default_dtype(point.problem.dtype), np.errstate(all="ignore"):
             found = {(one.kind, one.key): one for one in _mistakes_at(name, point, evidence)}
         left = found if left is None else {key: one for key, one in left.items() if key in found}
         if not left:
             return ()
-    best: dict[str, _OpMistake] = {}
+    best: dict[str, Relation] = {}
     for one in (left or {}).values():
         best.setdefault(one.kind, one)
     sure = "confirmed" if len(best) == 1 and len(seen) > 1 else "possible"
@@ -72,7 +74,7 @@ def find_op_mistakes(name: str, seen: Sequence[tuple[Point, Evidence]]) -> tuple
     return tuple(Diagnosis(one.kind, one.what, sure, points) for one in list(best.values())[:2])
 
 
-def _mistakes_at(name: str, point: Point, evidence: Evidence) -> Iterator[_OpMistake]:
+def _mistakes_at(name: str, point: Point, evidence: Evidence) -> Iterator[Relation]:
     tape = EntryTape(point)
     target = tape.leaf(name)
     if target is None or len(tape.nodes) > MOST_OPS or evidence.got is None:
@@ -88,20 +90,20 @@ def _mistakes_at(name: str, point: Point, evidence: Evidence) -> Iterator[_OpMis
         for kind, key, what, predicted in _mistakes(tape, number, index, share):
             moved = tape.carry_to(number, place, predicted - share, target)
             if moved is not None and matches(wide(evidence.want) + moved, evidence):
-                yield _OpMistake(kind, (number, index, key), fact("inside_entry", where=where, what=what))
+                yield Relation(kind, (number, index, key), fact("inside_entry", where=where, what=what))
 
 
-def _part_mistakes(key: Hashable, where: Fact, part: np.ndarray, off: np.ndarray) -> Iterator[_OpMistake]:
+def _part_mistakes(key: Hashable, where: Fact, part: np.ndarray, off: np.ndarray) -> Iterator[Relation]:
     size = float(np.sum(np.abs(part) ** 2))
     factor = 1 + float(np.real(np.sum(np.conj(part) * off))) / size
     if not np.allclose(off, (factor - 1) * part, rtol=_SAME, atol=_SAME * float(np.max(np.abs(part)))):
         return
     if abs(factor) < _SAME:
-        yield _OpMistake("path_dropped", key, fact("part_not_there", where=where))
+        yield Relation("path_dropped", key, fact("part_not_there", where=where))
     elif abs(factor + 1) < _SAME:
-        yield _OpMistake("sign", key, fact("part_negated", where=where))
+        yield Relation("sign", key, fact("part_negated", where=where))
     elif (rounded := float(f"{factor:.5g}")) != 1:
-        yield _OpMistake("factor", (key, rounded), fact("part_scaled", where=where, factor=rounded))
+        yield Relation("factor", (key, rounded), fact("part_scaled", where=where, factor=rounded))
 
 
 def _mistakes(

@@ -31,20 +31,17 @@ _FALLS = 64
 
 def excuse_undefined(context: Context) -> None:
     """Excuse NaN at drawn points where the entry has a kink, or 0 / 0."""
-    drawn = {place: c for place, c in enumerate(context.found) if c.status == "failed" and c.trial and is_undefined(c)}
+    failed = [(place, c) for place, c in enumerate(context.found) if c.status == "failed" and is_undefined(c)]
+    drawn = [(place, c, c.trial.number) for place, c in failed if c.trial]
     nowhere = {
-        _number(c)
-        for c in drawn.values()
+        number
+        for _, c, number in drawn
         if (_has_kinks_at_zeros if c.what is ClaimKind.VALUE else _is_at_kink)(context, c)
     }
-    for place, c in drawn.items():
-        if c.what in (ClaimKind.GRADIENT, ClaimKind.VALUE) and _number(c) in nowhere:
+    for place, c, number in drawn:
+        if c.what in (ClaimKind.GRADIENT, ClaimKind.VALUE) and number in nowhere:
             verdict = fact("undefined_at_kink", engine=c.engine)
             context.found[place] = replace(c, status="not_differentiable", verdict=verdict)
-
-
-def _number(c: Comparison) -> int:
-    return c.trial.number if c.trial is not None else -1
 
 
 def is_undefined(c: Comparison) -> bool:
