@@ -60,9 +60,9 @@ MAX_LINES = 24
 
 
 def indent_text(text: str, look: Look, indent: int = 2, hanging: int | None = None, style: str = "") -> list[Text]:
-    """Return the text in lines: `hanging` is by default `indent` + 2."""
+    """Return the text in lines, none if empty: `hanging` is by default `indent` + 2."""
     further = " " * (indent + 2 if hanging is None else hanging)
-    return [Text(line, style=style) for line in wrap(text, look.width, " " * indent, further)]
+    return [Text(line, style=style) for line in wrap(text, look.width, " " * indent, further)] if text else []
 
 
 def failed_case_lines(case: CaseResult, look: Look) -> list[Text]:
@@ -84,11 +84,7 @@ def case_lines(case: CaseResult, members: Sequence[GroupMember], look: Look) -> 
 
 def closing_lines(case: CaseResult, look: Look) -> list[Text]:
     """Return engine output, the smallest failing case, and how to rerun it."""
-    lines = [
-        *_explanation_error_lines(case, look),
-        *_engine_output_lines(case, look),
-        *_smallest_case_lines(case, look),
-    ]
+    lines = _explanation_error_lines(case, look) + _engine_output_lines(case, look) + _smallest_case_lines(case, look)
     if case.reproduce and case.status != "invalid":
         lines += [Text(), Text.assemble(("  reproduce: ", "dim"), plain(case.reproduce))]
     return lines
@@ -160,10 +156,8 @@ def finding_lines(finding: Finding, case: CaseResult, look: Look, headed: bool =
     lead = finding.lead
     lines = indent_text(sentences.title(lead), look, style=FAILURE) if headed else []
     lines += _location_lines(lead, case, look)
-    for text in filter(None, (sentences.op_error_text(lead),)):
-        lines += indent_text(text, look, indent=4, hanging=6)
-    for text in filter(None, (sentences.evidence_text(lead, finding.consequences),)):
-        lines += indent_text(text, look, indent=4, hanging=6)
+    lines += indent_text(sentences.op_error_text(lead), look, indent=4, hanging=6)
+    lines += indent_text(sentences.evidence_text(lead, finding.consequences), look, indent=4, hanging=6)
     for word, message in _reasons(lead, case, look):
         lines += indent_text(f"{word}: {message}", look, indent=4, hanging=6, style="bold")
     for message in sentences.counterexamples(lead, look.verbosity > 0):
@@ -174,9 +168,8 @@ def finding_lines(finding: Finding, case: CaseResult, look: Look, headed: bool =
     for note in lead.notes:
         lines += indent_text(f"note: {plain(say(note))}", look, indent=4, hanging=6)
     lines += _others(finding.others, look)
-    consequences = sentences.consequences(lead, finding.consequences) if finding.consequences else ""
-    if consequences:
-        lines += indent_text(consequences, look, indent=4)
+    if finding.consequences:
+        lines += indent_text(sentences.consequences(lead, finding.consequences), look, indent=4)
     return lines
 
 
@@ -258,7 +251,7 @@ def _numbers(c: Comparison, look: Look) -> list[Text]:
             comparison_numbers.worst_element_text(c),
             comparison_numbers.tolerance_text(c),
         ]
-    for text in filter(None, texts):
+    for text in texts:
         lines += indent_text(text, look, indent=4)
     return lines
 
@@ -290,9 +283,8 @@ def _tensors(c: Comparison, look: Look) -> list[Text]:
 
 
 def _explanation_error_lines(case: CaseResult, look: Look) -> list[Text]:
-    errors = [error for error in case.incomplete if error.details] if look.verbosity > 0 else []
     lines: list[Text] = []
-    for error in errors:
+    for error in (one for one in case.incomplete if one.details and look.verbosity > 0):
         lines += [Text(), *indent_text(sentences.error_line(error), look)]
         lines += [Text(f"    {line}", style="dim") for line in plain_lines(error.details)]
     return lines

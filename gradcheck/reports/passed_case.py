@@ -61,12 +61,10 @@ def passed_remarks(case: CaseResult) -> list[str]:
     if checks:
         number = len({(c.formula, c.tensor, c.step) for c in checks})
         remarks.append(f"{count(number, 'check')} {'holds' if number == 1 else 'hold'}{_untested_text(checks)}")
-    gradients = len({(c.tensor, c.step) for c in passed if c.what.subject is ClaimKind.GRADIENT})
-    if gradients:
-        remarks.append(f"{count(gradients, 'gradient')} {'agrees' if gradients == 1 else 'agree'}")
-    tangents = len({(c.tensor, c.step) for c in passed if c.what is ClaimKind.JVP})
-    if tangents:
-        remarks.append(f"{count(tangents, 'tangent')} {'agrees' if tangents == 1 else 'agree'}")
+    for noun, subject in (("gradient", ClaimKind.GRADIENT), ("tangent", ClaimKind.JVP)):
+        number = len({(c.tensor, c.step) for c in passed if c.what.subject is subject})
+        if number:
+            remarks.append(f"{count(number, noun)} {'agrees' if number == 1 else 'agree'}")
     raised = len({c.step for c in passed if c.what is ClaimKind.RAISES})
     if raised:
         remarks.append(f"{count(raised, 'error')} raised as expected")

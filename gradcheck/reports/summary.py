@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from gradcheck.autograd.op import whole_table
 from gradcheck.checks.coverage import Coverage
@@ -13,6 +13,7 @@ from gradcheck.checks.unsupported_features import UnsupportedFeatures, unsupport
 from gradcheck.errors import Place
 from gradcheck.reports.number_formats import format_duration, format_error, percentage
 from gradcheck.reports.phrases import say
+from gradcheck.reports.phrases.phrase_table import ranges
 from gradcheck.reports.safe_text import count, join_words, plain
 from gradcheck.reports.source_lines import relative_to_cwd
 
@@ -161,7 +162,7 @@ def coverage_lines(found: Coverage, everything: bool = False) -> list[str]:
         left = {file: found.all_lines[file] - found.lines[file] for file in found.all_lines}
         lines.append(f"coverage: {_share(len(seen), len(whole))} lines of the engine's functions ran")
         spans = [
-            f"{plain(relative_to_cwd(Place(file)).file)}:{_format_ranges(numbers)}"
+            f"{plain(relative_to_cwd(Place(file)).file)}:{ranges(sorted(numbers), '-')}"
             for file, numbers in sorted(left.items())
             if numbers
         ]
@@ -187,17 +188,3 @@ def _share(count: int, of: int) -> str:
 
 def _dotted(names: Iterable[tuple[str, str]]) -> set[str]:
     return {f"{op}({argument})" for op, argument in names}
-
-
-def _format_ranges(numbers: set[int]) -> str:
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in _consecutive_ranges(sorted(numbers)))
-
-
-def _consecutive_ranges(numbers: list[int]) -> Iterator[tuple[int, int]]:
-    first = last = numbers[0]
-    for number in numbers[1:]:
-        if number != last + 1:
-            yield first, last
-            first = number
-        last = number
-    yield first, last

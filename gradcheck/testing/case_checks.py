@@ -15,6 +15,7 @@ from gradcheck.engines.base import Engine
 from gradcheck.engines.resolve import as_engine
 from gradcheck.engines.resolve import resolve_engine as engine_of
 from gradcheck.interrupts import marked_interrupts
+from gradcheck.reports import Look, render
 from gradcheck.tracebacks import frames_of
 
 __all__ = ["check_cases", "check_engine"]
@@ -65,10 +66,13 @@ def check_cases(cases: Source, **choices: Any) -> RunResult:
 
     found = run(cases, project_options(**choices))
     if found.exit_code:
-        from gradcheck.reports import Look, render
-
-        raise CheckFailed(render(found, look=Look(width=100, verbosity=-1)), found)
+        raise failure_of(found)
     return found
+
+
+def failure_of(found: RunResult) -> CheckFailed:
+    """Return an AssertionError with the report of a failed check."""
+    return CheckFailed(render(found, look=Look(width=100, verbosity=-1)), found)
 
 
 @marked_interrupts()
@@ -91,7 +95,6 @@ def check_engine(
     if found.cases is not None and (not found.cases.cases or any(one.status == "invalid" for one in found.cases.cases)):
         raise CheckFailed(found.cases.text(), found)
     if not replace(found, properties=tuple(one for one in found.properties if one.name not in allow)).holds:
-        from gradcheck.reports import Look
         from gradcheck.reports.commands.conformance_report import render
 
         raise CheckFailed(render(found, Look(width=100, verbosity=1)), found)

@@ -37,8 +37,7 @@ from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.loader import load_text
 from gradcheck.language.sampling import draw
 from gradcheck.language.trial_draws import with_trials
-from gradcheck.reports import Look, render
-from gradcheck.testing.case_checks import CheckFailed, with_snippet
+from gradcheck.testing.case_checks import failure_of, with_snippet
 from gradcheck.testing.function_choices import FunctionChoices, read_choices
 from gradcheck.testing.python_arguments import (
     constant_arguments,
@@ -144,11 +143,6 @@ def result_of_call(call: PythonCall, choices: Mapping[str, Any] | None) -> RunRe
         found = run(case, **{"allow_code": True, **own.options})
         found = replace(found, cases=tuple(_with_python_snippet(case, _judged(one, code)) for one in found.cases))
     return replace(found, cases=tuple(with_note(replace(one, reproduce=""), constants) for one in found.cases))
-
-
-def failure_of(found: RunResult) -> CheckFailed:
-    """Return an AssertionError with the report of a failed check."""
-    return CheckFailed(render(found, look=Look(width=100, verbosity=-1)), found)
 
 
 def _judged(found: CaseResult, code: Implementation) -> CaseResult:

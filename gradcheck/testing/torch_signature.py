@@ -12,8 +12,8 @@ from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.result import CaseResult, Comparison, RunResult
 from gradcheck.engines.implementation.first_gradients import first_gradients, random_incoming
 from gradcheck.errors import UsageError
-from gradcheck.testing.case_checks import CheckFailed
-from gradcheck.testing.function_check import PythonCall, failure_of, result_of_call
+from gradcheck.testing.case_checks import CheckFailed, failure_of
+from gradcheck.testing.function_check import PythonCall, result_of_call
 
 __all__ = ["gradcheck", "gradgradcheck"]
 

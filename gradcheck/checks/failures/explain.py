@@ -29,12 +29,14 @@ from gradcheck.checks.failures.rule_diagnoses import (
     diagnose_raising_rule,
     diagnose_rule_formula,
 )
-from gradcheck.checks.failures.size_factor import check_at_other_sizes
+from gradcheck.checks.failures.size_factor import express_in_sizes, ratios_at
 from gradcheck.checks.failures.stated_numbers import (
     diagnose_rounded_numbers,
     diagnose_stated_gradients,
     mark_stated_consequences,
 )
+from gradcheck.checks.failures.traversal_probe import explain_traversal
+from gradcheck.checks.failures.uncomputable_graph import explain_uncomputable_claims, explain_uncomputable_graph
 from gradcheck.checks.failures.wrong_steps import (
     blame_steps,
     case_with_fixed_steps,
@@ -45,7 +47,7 @@ from gradcheck.checks.failures.wrong_steps import (
 from gradcheck.checks.failures.wrong_values import has_forward_error, has_wrong_values, source_part
 from gradcheck.checks.isolation.failure_capture import try_part
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.result import Cause, Comparison, WrongOperation
+from gradcheck.checks.result import Cause, WrongOperation
 from gradcheck.engines.base import AdaptedEngine, Engine
 from gradcheck.facts import fact
 from gradcheck.language.case import Claim
@@ -62,8 +64,6 @@ def explain(context: Context) -> None:
     if not context.options.explained:
         return
     if context.errors:
-        from gradcheck.checks.failures.uncomputable_graph import explain_uncomputable_graph
-
         explain_uncomputable_graph(context)
     if context.options.oracle != "none" and context.can_be_checked:
         failed = {(c.tensor, c.formula) for c in context.found if c.what is ClaimKind.FORMULA and c.status == "failed"}
@@ -75,19 +75,13 @@ def explain(context: Context) -> None:
     explaining, derived = ExplanationPoints(context.points), DerivedFormulas(context.case)
     looks: dict[str, Callable[[], None]] = {"cause": partial(_find_causes, context, explaining, derived)}
     if any(c.mismatch is not None and c.mismatch.kind == "claim_raised" for c in context.found):
-        looks["part"] = partial(_explain_uncomputable, context)
+        looks["part"] = partial(explain_uncomputable_claims, context)
     if context.options.corrected and not context.case.is_expected_to_fail:
         looks["suggestion"] = partial(suggest, context, explaining, derived)
         looks["counterexample"] = partial(refute, context)
     for part, look in looks.items():
         if not try_part(part, look, context.failed_explanations):
             break
-
-
-def _explain_uncomputable(context: Context) -> None:
-    from gradcheck.checks.failures.uncomputable_graph import explain_uncomputable_claims
-
-    explain_uncomputable_claims(context)
 
 
 def _find_causes(context: Context, explaining: ExplanationPoints, derived: DerivedFormulas) -> None:
@@ -165,7 +159,7 @@ def _explain_engine(failures: PointFailures, engine: Engine) -> None:
         found = failures.comparisons[inner]
         origin = found.cause.origin if found.cause is not None else found.consequence_of
         failures.mark_consequences(origin or fault_localization.origin_of(wrong[inner]), [place])
-    _explain_shared(failures, engine)
+    shared = _explain_shared(failures, engine)
     raised = failures.failed((ClaimKind.RAISES,), engine.name)
     if raised:
         if wrong:  # the op that raises first in a backward pass, or else is wrong first
@@ -174,10 +168,8 @@ def _explain_engine(failures: PointFailures, engine: Engine) -> None:
         else:
             _explain_outcome(failures, engine, raised[0])
         return
-    explain_accumulation(failures, engine, listed, _shared_at(failures, engine))
+    explain_accumulation(failures, engine, listed, shared)
     if not listed:
-        from gradcheck.checks.failures.traversal_probe import explain_traversal
-
         explain_traversal(failures, engine)
     mark_stated_consequences(failures, engine)
 
@@ -230,23 +222,17 @@ def _explain_operations(failures: PointFailures, engine: Engine, wrong: dict[int
         failures.mark_gradient_consequences(cause.origin, engine, failures.flow(0).behind(*owners))
 
 
-def _is_shared(c: Comparison) -> bool:
-    return c.mismatch is not None and c.mismatch.kind == "wrong_where_shared"
-
-
-def _shared_at(failures: PointFailures, engine: Engine) -> set[str]:
-    """Return the entries with an op that is wrong for one tensor twice."""
-    found = (failures.comparisons[place] for place in failures.failed_here((ClaimKind.NODE,), engine.name))
-    return {c.tensor for c in found if _is_shared(c)}
-
-
-def _explain_shared(failures: PointFailures, engine: Engine) -> None:
+def _explain_shared(failures: PointFailures, engine: Engine) -> set[str]:
+    """Blame ops that are wrong only if two arguments are one tensor."""
+    entries = set()
     for place in failures.failed_here((ClaimKind.NODE,), engine.name):
         c = failures.comparisons[place]
-        if c.mismatch is not None and _is_shared(c):
+        if c.mismatch is not None and c.mismatch.kind == "wrong_where_shared":
+            entries.add(c.tensor)
             origin = fact("op_at", op=c.mismatch["op"], entry=c.tensor)
             failures.change(place, cause=Cause(origin, fact("shared_argument")))
             failures.mark_gradient_consequences(origin, engine, failures.flow(0).behind(c.tensor))
+    return entries
 
 
 # Formulas --------------------------------------------------------------------------------------------
@@ -261,7 +247,7 @@ def explain_formulas(context: Context, points: ExplanationPoints) -> None:
         looked_at = (point.with_claims(case) for point in _points(context, points, c.tensor, claim))
         diagnoses = diagnose(evidence_of_formula(c.tensor, claim, looked_at))
         claimed = [replace(one, point=one.point.with_claims(case)) for one in elsewhere]
-        diagnoses = check_at_other_sizes(diagnoses, claimed, c.tensor, claim)
+        diagnoses = express_in_sizes(diagnoses, list(ratios_at(claimed, c.tensor, claim)))
         context.found[place] = replace(c, diagnoses=diagnoses, cause=with_missing_factor(c.cause, diagnoses))
 
 

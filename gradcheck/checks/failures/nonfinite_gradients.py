@@ -150,11 +150,17 @@ class _NonfiniteGradient:
         return is_here and (_notes_nonfinite(c) if c.status == "passed" else c.mask is not None)
 
     @cached_property
+    def gradient(self) -> np.ndarray:
+        return wide(np.asarray(self.context.points.own.want.states[self.step].gradients[self.tensor]))
+
+    @cached_property
+    def value(self) -> np.ndarray:
+        return wide(np.asarray(self.context.points.own.want.states[self.step].values[self.tensor]))
+
+    @cached_property
     def elements(self) -> np.ndarray:
         """Their flat indices."""
-        gradient = self.context.points.own.want.states[self.step].gradients[self.tensor]
-        assert gradient is not None
-        return np.flatnonzero(~np.isfinite(wide(gradient)))
+        return np.flatnonzero(~np.isfinite(self.gradient))
 
     @cached_property
     def element(self) -> int:
@@ -183,18 +189,15 @@ class _NonfiniteGradient:
 
     def _has_derivative(self, element: int) -> bool:
         """Return whether a side has one; of an infinite gradient, both."""
-        gradient = self.context.points.own.want.states[self.step].gradients[self.tensor]
         finite = np.isfinite(self.sides(element))
-        return bool(finite.any() if np.isnan(wide(np.asarray(gradient)).flat[element]) else finite.all())
+        return bool(finite.any() if np.isnan(self.gradient.flat[element]) else finite.all())
 
     @cached_property
     def numbers(self) -> dict[str, Any]:
         """The place of the element, its gradient and a finite derivative."""
-        gradient = self.context.points.own.want.states[self.step].gradients[self.tensor]
-        assert gradient is not None
-        index = tuple(int(i) for i in np.unravel_index(self.element, gradient.shape))
+        index = tuple(int(i) for i in np.unravel_index(self.element, self.gradient.shape))
         want = next(filter(np.isfinite, self.sides(self.element)), None)
-        return {"worst_index": index, "got": as_number(wide(gradient)[index]), "want": want}
+        return {"worst_index": index, "got": as_number(self.gradient[index]), "want": want}
 
     @cached_property
     def fact(self) -> Fact | None:
@@ -203,7 +206,7 @@ class _NonfiniteGradient:
         if born is None and not self.has_derivative:
             return None
         index, gradient = self.numbers["worst_index"], self.numbers["got"]
-        value = as_number(wide(np.asarray(self.context.points.own.want.states[self.step].values[self.tensor]))[index])
+        value = as_number(self.value[index])
         derivative = _derivative(*self.sides(self.element)) if self.has_derivative else None
         safe = self._safe_entry(born) if born is not None and derivative is not None else None
         return fact("nonfinite_gradient", tensor=self.tensor, index=index, value=value, gradient=gradient,
@@ -236,8 +239,7 @@ class _NonfiniteGradient:
 
     def _is_right(self, element: int, value: complex) -> bool:
         """Return whether a number, or each part, lies between the derivatives."""
-        is_real = np.asarray(self.context.points.own.want.states[self.step].values[self.tensor]).dtype.kind != "c"
-        imaginary = (0.0, 0.0) if is_real else self.sides(element, 1j)
+        imaginary = self.sides(element, 1j) if self.value.dtype.kind == "c" else (0.0, 0.0)
         return _is_between(value.real, self.sides(element)) and _is_between(value.imag, imaginary)
 
     def _birth(self) -> Fact | None:

@@ -32,15 +32,8 @@ class SizeRatio(NamedTuple):
     near: float
 
 
-def check_at_other_sizes(
-    diagnoses: Sequence[Diagnosis], points: Sequence[StepClaims], name: str, claim: Claim
-) -> tuple[Diagnosis, ...]:
-    """Return a formula's diagnoses with factors in sizes, or as unknown."""
-    return express_in_sizes(diagnoses, list(_ratios(points, name, claim)))
-
-
 def express_in_sizes(diagnoses: Sequence[Diagnosis], ratios: Sequence[SizeRatio]) -> tuple[Diagnosis, ...]:
-    """Return the diagnoses of an array that is off by these ratios."""
+    """Return the diagnoses of an array, with factors in sizes, or as unknown."""
     if len({tuple(ratio.sizes.items()) for ratio in ratios if ratio.value}) < 2:
         return tuple(diagnoses)  # no other sizes
     off = any(math.isnan(ratio.value) for ratio in ratios)
@@ -64,8 +57,8 @@ def _plain(message: Fact, value: float) -> Fact:
     return fact("off_by_factor", factor=minus + text)
 
 
-def _ratios(points: Sequence[StepClaims], name: str, claim: Claim) -> Iterator[SizeRatio]:
-    """Yield the ratio at each point; NaN if no one number explains it."""
+def ratios_at(points: Sequence[StepClaims], name: str, claim: Claim) -> Iterator[SizeRatio]:
+    """Yield a formula's ratio at each point; NaN if no one number explains it."""
     for claims in points:
         try:
             got, want = align_dtypes(claims.scope.array_of(claim.expr), claims.scope.gradients[name])

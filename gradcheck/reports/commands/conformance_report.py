@@ -47,7 +47,8 @@ def render(found: Conformance, look: Look) -> str:
         counts = ", ".join(f"{found.count(word)} {word}" for word in _ORDER)
         lines += ["", f"  cases       {counts}"]
         lines += _wrong(found.cases, "id", look)
-    lines += _unlocked_case_lines(found, look)
+        for text in unsupported_lines(found.cases):
+            lines += wrap(text, look.width, "  gained      ", " " * 14)
     lines += _cost(found)
     return "\n".join([*lines, "", verdict(found)]) + "\n"
 
@@ -94,14 +95,6 @@ def _cause_lines(found: Conformance, look: Look) -> list[str]:
         return []
     noun = "call" if found.cases is None else "case"
     return [line.plain for line in overview(everything, grouped, look, None, noun)]
-
-
-def _unlocked_case_lines(found: Conformance, look: Look) -> list[str]:
-    if found.cases is None:
-        return []
-    return [
-        line for text in unsupported_lines(found.cases) for line in wrap(text, look.width, "  gained      ", " " * 14)
-    ]
 
 
 def _wrong(result: RunResult, name: str, look: Look) -> Iterator[str]:

@@ -130,9 +130,8 @@ def derived_lines(explanation: Explanation, near: Sequence[Entry], width: int = 
 def render_page(entries: Sequence[Entry]) -> str:
     """Return the whole page."""
     proved = sum(set(one.proved) == set(one.formulas) for one in entries)
-    return (
-        "\n".join((_HEAD.format(number=len(entries), proved=proved), *_contents(entries), *_sections(entries))) + "\n"
-    )
+    contents = " · ".join(f"[{theme}](#{theme})" for theme in _themes(entries) if theme != ERRATA)
+    return "\n".join((_HEAD.format(number=len(entries), proved=proved), contents, *_sections(entries))) + "\n"
 
 
 def _themes(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
@@ -140,11 +139,6 @@ def _themes(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     for entry in entries:
         found.setdefault(entry.theme, []).append(entry)
     return found
-
-
-def _contents(entries: Sequence[Entry]) -> Iterator[str]:
-    names = [theme for theme in _themes(entries) if theme != ERRATA]
-    yield " · ".join(f"[{theme}](#{theme})" for theme in names)
 
 
 def _sections(entries: Sequence[Entry]) -> Iterator[str]:

@@ -36,14 +36,10 @@ def _missing(found: Fact) -> str:
     return f"missing {' '.join(factors)}"
 
 
-def _exponent(power: int) -> str:
-    return "" if power == 1 else f" ** {power}"
-
-
 def _raised(tensor: str, power: int) -> str:
     """Return a power of an expression, in brackets where it needs them."""
     base = tensor if power == 1 or set(tensor).isdisjoint(" ") or tensor.endswith(")") else f"({tensor})"
-    return f"1 / {base}" if power == -1 else f"{base}{_exponent(power)}"
+    return f"1 / {base}" if power == -1 else f"{base}{'' if power == 1 else f' ** {power}'}"
 
 
 def _power(word: str, power: float) -> str:

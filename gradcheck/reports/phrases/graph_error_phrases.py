@@ -136,10 +136,6 @@ def _complex_root(found: Fact) -> str:
     )
 
 
-def _root_of_none(found: Fact) -> str:
-    return f"{_step(found)}no input reaches {join_names(found['roots'])}, so that there is no gradient"
-
-
 def _step_error(found: Fact) -> str:
     roots = found["roots"]
     advice = found["advice"]
@@ -158,7 +154,9 @@ add_phrases(
         "claim_raised": _claim_raised,
         "root_of_many": _root_of_many,
         "complex_root": _complex_root,
-        "root_of_none": _root_of_none,
+        "root_of_none": lambda found: (
+            f"{_step(found)}no input reaches {join_names(found['roots'])}, so that there is no gradient"
+        ),
         "step_refused": _step_error,
     }
 )

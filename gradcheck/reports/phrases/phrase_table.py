@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from string import Formatter
 from typing import Any
@@ -52,7 +52,7 @@ def join_first(names: tuple[str, ...], most: int, noun: str = "") -> str:
     return join_names(names if more <= 0 else (*names[:most], rest))
 
 
-def ranges(places: tuple[int, ...]) -> str:
+def ranges(places: Iterable[int], to: str = " to ") -> str:
     """Return `0, 4 to 7`."""
     found: list[list[int]] = []
     for place in places:
@@ -60,7 +60,7 @@ def ranges(places: tuple[int, ...]) -> str:
             found[-1] = [found[-1][0], place]
         else:
             found.append([place])
-    return ", ".join(" to ".join(map(str, one)) for one in found)
+    return ", ".join(to.join(map(str, one)) for one in found)
 
 
 # Templates ---------------------------------------------------------------------------------------------

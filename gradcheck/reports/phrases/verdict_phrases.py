@@ -45,12 +45,8 @@ def _index(index: tuple[int, ...]) -> str:
     return f" at [{', '.join(map(str, index))}]" if index else ""
 
 
-def _counterexample(found: Fact) -> str:
-    """Return `counterexample: for x = [[1, 2]] the formula is 3 at [0, 1], …`."""
-    return f"counterexample: {_example(found)}"
-
-
 def _example(found: Fact) -> str:
+    """Return `for x = [[1, 2]] the formula is 3 at [0, 1], …`."""
     given = [_given(name, values) for name, values in found["given"]]
     given += [_given(f"incoming gradient of {name}", values) for name, values in found["incoming"]]
     if not given:
@@ -190,7 +186,7 @@ add_phrases(
         "{formula}}",
         "these_numbers_only": "it holds at the file's own numbers; if it is meant for these alone, say "
         "generalize: false",
-        "counterexample": _counterexample,
+        "counterexample": lambda found: f"counterexample: {_example(found)}",
         "small_example": lambda found: f"in small numbers: {_example(found)}",
         "forward_raises": "the forward pass raises: {error}",
         "no_pass_completed": "no backward pass is completed",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from itertools import combinations, islice, permutations
 
 import numpy as np
@@ -202,10 +203,10 @@ def change_reductions(at: EditPosition) -> Iterator[int]:
     reductions = [node for node in calls if isinstance(node, Call) and "dim" in dict(node.kwargs)]
     if len(reductions) > 1:
         for dim in range(max(at.ndim, 0)):
-            yield _rewritten(at, lambda node, dim=dim: _with_dim(node, dim))  # type: ignore[misc]
+            yield at.pool.add(rewrite(at.node, partial(_with_dim, dim=dim)))
     for op, other in (("sum", "mean"), ("mean", "sum")):
         if sum(is_op(node, op) for node in calls) > 1:
-            yield _rewritten(at, lambda node, op=op, other=other: _with_op(node, op, other))  # type: ignore[misc]
+            yield at.pool.add(rewrite(at.node, partial(_with_op, op=op, other=other)))
 
 
 def _repeated(at: EditPosition, is_within: bool = False) -> Iterator[tuple[int, np.ndarray]]:
@@ -220,10 +221,6 @@ def _tensors(at: EditPosition, is_within: bool = False) -> Counter[int]:
     """Count the uses of each tensor in a whole formula, or in a part."""
     uses = (part for _, part, _ in at.pool.positions(at.part) if is_within or at.parent is None)
     return Counter(part for part in uses if isinstance(at.pool.exprs[part], (Name, Gradient)))
-
-
-def _rewritten(at: EditPosition, change: Callable[[Expr], Expr]) -> int:
-    return at.pool.add(rewrite(at.node, change))
 
 
 def _with_dim(node: Expr, dim: int) -> Expr:
