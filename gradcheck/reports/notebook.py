@@ -41,13 +41,12 @@ def _(case: CaseResult) -> str:
 
 @html_of.register
 def _(result: RunResult) -> str:
-    bad = [case for case in result.cases if case.is_failing]
-    order = [*bad, *(case for case in result.cases if not case.is_failing)]
-    groups = [(group_title(group), len(group.members)) for group in find_causes(result).groups]
     if len(result.cases) == 1:
-        return _rendered("case", v=full_view(result.cases[0], titles=True))
-    rest = [(case, plain(case_remark(case))) for case in order[len(bad) : len(bad) + MAX_BRIEF_CASES]]
-    more = max(0, len(order) - len(bad) - MAX_BRIEF_CASES)
+        return html_of(result.cases[0])
+    bad, right = ([case for case in result.cases if case.is_failing is is_bad] for is_bad in (True, False))
+    groups = [(group_title(group), len(group.members)) for group in find_causes(result).groups]
+    rest = [(case, plain(case_remark(case))) for case in right[:MAX_BRIEF_CASES]]
+    more = max(0, len(right) - MAX_BRIEF_CASES)
     return _rendered("run", title=summary(result), groups=groups, views=_views(bad), rest=rest, more=more)
 
 
@@ -74,12 +73,8 @@ def _(explanation: Explanation) -> str:
 
 @html_of.register
 def _(found: Conformance) -> str:
-    everything = found.all_results
-    bad = [case for case in everything.cases if case.is_failing]
-    views = _views(bad)
-    return _rendered(
-        "engine", title=found.engine, table=of_engine(found, Look(width=100)), views=views[:MAX_BRIEF_CASES]
-    )
+    views = _views([case for case in found.all_results.cases if case.is_failing])[:MAX_BRIEF_CASES]
+    return _rendered("engine", title=found.engine, table=of_engine(found, Look(width=100)), views=views)
 
 
 def _views(bad: list[CaseResult]) -> list[CaseView]:

@@ -76,7 +76,6 @@ def _first_lines(lines: list[Text], most: int) -> list[Text]:
 
 
 def _where(member: GroupMember) -> str:
-    """Return the place in a file; without one, the name of the case."""
     return format_place(member_place(member)) or plain(member.case.name)
 
 

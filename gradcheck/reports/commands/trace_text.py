@@ -200,11 +200,8 @@ def array_summary(value: ArraySummary, room: int = 32) -> str:
 def _definition_text(label: Label) -> str:
     if not label.name:
         return _label_text(label)
-    return (
-        f"{plain(label.name)} = {short_line(label.expression, MAX_EXPRESSION)}"
-        if label.expression
-        else plain(label.name)
-    )
+    written = f" = {short_line(label.expression, MAX_EXPRESSION)}" if label.expression else ""
+    return f"{plain(label.name)}{written}"
 
 
 def _label_text(label: Label, room: int = MAX_EXPRESSION) -> str:
@@ -223,11 +220,12 @@ def _order(trace: Trace, labels: Labels, look: Look) -> list[str]:
 
 def _formulas(trace: Trace, labels: Labels, explained: Explanation, look: Look) -> list[str]:
     kept = {labels[one.tensor].name for one in trace.kept[: len(trace.kept) if look.verbosity > 0 else MAX_LISTED]}
-    lines = []
+    lines = [""]
     for name, text in formula_texts(explained):
-        is_step = name.startswith("let ")
-        lines += [f"{name}{'' if is_step else '.grad'} = {text}"] if is_step or name in kept else []
-    return ["", *(line for text in lines for line in _wrap(plain(text), look, hanging="    "))] if lines else []
+        if name.startswith("let ") or name in kept:
+            title = name if name.startswith("let ") else f"{name}.grad"
+            lines += _wrap(plain(f"{title} = {text}"), look, hanging="    ")
+    return lines if len(lines) > 1 else []
 
 
 def _kept_lines(kept: list[Kept], labels: Labels, look: Look) -> list[str]:

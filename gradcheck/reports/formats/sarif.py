@@ -22,8 +22,10 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 def render(result: RunResult, look: Look) -> str:
     """Return one run, in ASCII."""
     found = list(_results(result))
+    rules = list(map(_rule, dict.fromkeys(one["ruleId"] for one in found)))
+    driver = {"name": "gradcheck", "version": __version__, "semanticVersion": __version__, "rules": rules}
     run = {
-        "tool": {"driver": _driver(found)},
+        "tool": {"driver": driver},
         "invocations": [{"executionSuccessful": result.exit_code in (0, 1), "exitCode": result.exit_code}],
         "columnKind": "unicodeCodePoints",
         "results": found,
@@ -46,13 +48,6 @@ _HELP: dict[str, str] = {
 }
 
 
-def _driver(found: list[dict[str, Any]]) -> dict[str, Any]:
-    rules = dict.fromkeys(one["ruleId"] for one in found)
-    return {
-        "name": "gradcheck", "version": __version__, "semanticVersion": __version__, "rules": [*map(_rule, rules)]
-    }  # fmt: skip
-
-
 def _rule(rule: str) -> dict[str, Any]:
     words = rule.replace("_", " ").replace("-", " ")
     rule_help = {"help": {"text": _HELP[rule]}} if rule in _HELP else {}
@@ -68,19 +63,16 @@ def _results(result: RunResult) -> Iterator[dict[str, Any]]:
 def _result(case: CaseResult, problem: LocatedMessage, level: str, prints: Fingerprints) -> dict[str, Any]:
     fixes = {} if problem.replacement is None else {"fixes": [_fix(problem, problem.replacement)]}
     text = f"{case.name}: {problem.message}" if case.name else problem.message
+    region = _region(problem)
+    location = {"artifactLocation": _artifact(problem), **({"region": region} if region else {})}
     return {
         "ruleId": problem.rule,
         "level": level,
         "message": {"text": text.replace("](", "] (")},  # else a link (SARIF 3.11.6), perhaps of a stranger
-        "locations": [{"physicalLocation": _location(problem)}],
+        "locations": [{"physicalLocation": location}],
         "partialFingerprints": {"gradcheck/v1": prints.of(case, problem)},
         **fixes,
     }
-
-
-def _location(problem: LocatedMessage) -> dict[str, Any]:
-    region = _region(problem)
-    return {"artifactLocation": _artifact(problem), **({"region": region} if region else {})}
 
 
 def _artifact(problem: LocatedMessage) -> dict[str, str]:

@@ -111,8 +111,9 @@ def _finding_view(finding: Finding, case: CaseResult) -> FailureView:
     place = place_in_case(case, found.place)
     consequences = sentences.consequences(lead, finding.consequences) if finding.consequences else ""
     others = dict.fromkeys(sentences.headline(one) for one in finding.others if one.trial is None)
-    also = [f"also: {text}" for text in others] + _trials(finding.others)
+    also = [*(f"also: {text}" for text in others), *_trials(finding.others), consequences]
     numeric = (
+        f"at other numbers: {comparison_numbers.trial_text(lead)}" if lead.trial is not None else "",
         comparison_numbers.differing_count_text(lead),
         comparison_numbers.worst_element_text(lead),
         comparison_numbers.tolerance_text(lead),
@@ -129,8 +130,8 @@ def _finding_view(finding: Finding, case: CaseResult) -> FailureView:
         tuple(_formulas(lead)),
         tuple(sentences.counterexamples(lead)),
         draw_heat_map(lead),
-        (*_trial(lead), *filter(None, numeric), *(plain(say(note)) for note in lead.notes)),
-        (*also, *filter(None, (consequences,))),
+        (*filter(None, numeric), *(plain(say(note)) for note in lead.notes)),
+        tuple(filter(None, also)),
         tuple(_related_tensors(finding)),
     )
 
@@ -172,10 +173,6 @@ def _trials(others: Sequence[Comparison]) -> list[str]:
     texts = [f"{join_names(tuple(ones))}{f' ({sizes})' if sizes else ''}" for sizes, ones in known.items()]
     is_one = sum(map(len, known.values())) == 1
     return [f"also in {'trial' if is_one else 'trials'} {'; '.join(texts)}"] if texts else []
-
-
-def _trial(c: Comparison) -> tuple[str, ...]:
-    return (f"at other numbers: {comparison_numbers.trial_text(c)}",) if c.trial is not None else ()
 
 
 def _change(c: Comparison) -> Change | None:

@@ -7,7 +7,7 @@ from itertools import combinations, islice, permutations, product
 
 import numpy as np
 
-from gradcheck.checks.failures.diagnosis.catalogue import Evidence, Guess, Use, hypothesis
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence, Guess, Rule, Use, hypothesis, rule_hypothesis
 from gradcheck.facts import Fact, fact
 
 #: One mistake is looked for, not any sum that fits. The most uses tried one by one;
@@ -69,12 +69,11 @@ def single_use_kept(e: Evidence) -> Iterator[Guess]:
         yield Guess(index, fact("only_use_arrived", uses=len(e.uses), use=use.origin), use.share)
 
 
-@hypothesis("overwritten", covers=("factor", "mixed_up"))
-def assigned(e: Evidence) -> Iterator[Guess]:
+@rule_hypothesis("overwritten", covers=("factor", "mixed_up"))
+def assigned(e: Evidence, rule: Rule) -> Iterator[Guess]:
     """Of elements that an index names twice, the last gradient is assigned."""
-    rule = e.rule
-    place = {"getitem": 1, "embedding": 0}.get("" if rule is None else rule.application.op.name)
-    if rule is None or rule.incoming is None or place is None or rule.position != 1 - place:
+    place = {"getitem": 1, "embedding": 0}.get(rule.application.op.name)
+    if rule.incoming is None or place is None or rule.position != 1 - place:
         return
     found = np.zeros(rule.tensor.shape, rule.incoming.dtype)
     try:

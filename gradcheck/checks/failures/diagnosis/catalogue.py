@@ -161,6 +161,7 @@ class Guess(NamedTuple):
 
 
 Predict = Callable[[Evidence], Iterator[Guess]]
+RulePredict = Callable[[Evidence, Rule], Iterator[Guess]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +190,15 @@ def hypothesis(kind: str, *, covers: tuple[str, ...] = ()) -> Callable[[Predict]
         CATALOGUE.append(Hypothesis(kind, predict, covers))
         CATALOGUE.sort(key=lambda entry: [*KINDS].index(entry.kind))  # stable: within a kind, in order of definition
         return predict
+
+    return enter
+
+
+def rule_hypothesis(kind: str, *, covers: tuple[str, ...] = ()) -> Callable[[RulePredict], Predict]:
+    """Enter a function of evidence and its rule, for evidence that has one."""
+
+    def enter(predict: RulePredict) -> Predict:
+        return hypothesis(kind, covers=covers)(lambda e: iter(()) if e.rule is None else predict(e, e.rule))
 
     return enter
 

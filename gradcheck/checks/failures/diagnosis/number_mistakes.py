@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import BFLOAT16, largest_finite, real_of, wide
 from gradcheck.checks.closeness.tolerance import base, epsilon, modulus
-from gradcheck.checks.failures.diagnosis.catalogue import Evidence, Guess, hypothesis
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence, Guess, Rule, hypothesis, rule_hypothesis
 from gradcheck.facts import Fact, fact
 
 #: Ops that sum, so that 1/n means a mean.
@@ -58,15 +58,15 @@ def factor(e: Evidence) -> Iterator[Guess]:
     yield Guess(reliable, _factor_fact(constant, e), wide(e.want) * constant)
 
 
-@hypothesis("mean_for_sum", covers=("factor",))
-def mean_for_sum(e: Evidence) -> Iterator[Guess]:
+@rule_hypothesis("mean_for_sum", covers=("factor",))
+def mean_for_sum(e: Evidence, rule: Rule) -> Iterator[Guess]:
     """A sum of n numbers is divided by n."""
-    if e.rule is None or e.got is None:
+    if e.got is None:
         return
-    output, tensor = e.rule.output, e.rule.tensor
+    output, tensor = rule.output, rule.tensor
     if output is None:
         return
-    op = e.rule.application.op
+    op = rule.application.op
     if op.name in _SUMS and output.size and output.size < tensor.size:
         n = tensor.size // output.size
         yield Guess(n, fact("mean_of_added", n=n, op=op.name), e.want / n)
@@ -190,23 +190,21 @@ def truncated_result(e: Evidence) -> Iterator[Guess]:
             yield Guess(name, fact("rounded_to_integers", how=name, dtype=dtype), rounded)
 
 
-@hypothesis("truncated")
-def truncated_arguments(e: Evidence) -> Iterator[Guess]:
+@rule_hypothesis("truncated")
+def truncated_arguments(e: Evidence, rule: Rule) -> Iterator[Guess]:
     """An argument, or the cotangent, has lost its fraction."""
-    if e.rule is None:
-        return
     whole = {
         position: np.trunc(tensor)
-        for position, tensor in enumerate(e.rule.tensors[:_MOST_TENSORS])
+        for position, tensor in enumerate(rule.tensors[:_MOST_TENSORS])
         if tensor.dtype.kind == "f" and tensor.size and np.any(np.trunc(tensor) != tensor)
     }
     for position, tensor in whole.items():
-        found, cut_off = fact("argument_truncated", position=position), e.rule.gradient_with_tensors({position: tensor})
+        found, cut_off = fact("argument_truncated", position=position), rule.gradient_with_tensors({position: tensor})
         if cut_off is not None and not e.agree(cut_off, e.want):  # it may have no influence
             yield Guess(position, found, cut_off)
-    incoming = e.rule.incoming
+    incoming = rule.incoming
     if incoming is not None and incoming.dtype.kind == "f":
-        cut_off = e.rule.right_gradient(e.rule.application, [np.trunc(incoming)])
+        cut_off = rule.right_gradient(rule.application, [np.trunc(incoming)])
         if cut_off is not None and not e.agree(cut_off, e.want):
             yield Guess("incoming", fact("incoming_truncated"), cut_off)
 

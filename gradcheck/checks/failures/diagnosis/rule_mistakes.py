@@ -11,7 +11,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.families import PRODUCTS
 from gradcheck.checks.closeness.nearly_equal import nearly_equal
-from gradcheck.checks.failures.diagnosis.catalogue import Evidence, Guess, Rule, hypothesis
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence, Guess, Rule, hypothesis, rule_hypothesis
 from gradcheck.engines.base import Application
 from gradcheck.facts import fact
 
@@ -51,60 +51,56 @@ def incoming_passed_on(e: Evidence) -> Iterator[Guess]:
             yield Guess(("incoming", root), fact("incoming_is_passed_on"), reduced)
 
 
-@hypothesis("forward_value")
-def forward_value(e: Evidence) -> Iterator[Guess]:
+@rule_hypothesis("forward_value")
+def forward_value(e: Evidence, rule: Rule) -> Iterator[Guess]:
     """The op's value stands for its derivative."""
-    if e.rule is None or e.rule.output is None or e.rule.incoming is None:
+    if rule.output is None or rule.incoming is None:
         return
-    output, incoming = e.rule.output, e.rule.incoming
-    name = e.rule.application.op.name
+    output, incoming = rule.output, rule.incoming
+    name = rule.application.op.name
     if output.shape != incoming.shape:
         return
-    shape = e.rule.tensor.shape
+    shape = rule.tensor.shape
     found = fact("value_for_derivative", op=name)
     yield Guess("value", found, _sum_to_shape(incoming * output, shape))
     yield Guess("conj", found, _sum_to_shape(incoming * np.conj(output), shape))
     yield Guess("alone", fact("value_alone", op=name), _sum_to_shape(output, shape))
 
 
-@hypothesis("swapped", covers=("operand_transposed", "mixed_up"))
-def swapped_gradients(e: Evidence) -> Iterator[Guess]:
+@rule_hypothesis("swapped", covers=("operand_transposed", "mixed_up"))
+def swapped_gradients(e: Evidence, rule: Rule) -> Iterator[Guess]:
     """The gradient is another tensor's; no proof if the tensors are equal."""
-    if e.rule is None:
-        return
-    mine, tensors = e.rule.index, e.rule.tensors
-    for index, other in enumerate(e.rule.right_gradients[:_MOST_TENSORS]):
+    mine, tensors = rule.index, rule.tensors
+    for index, other in enumerate(rule.right_gradients[:_MOST_TENSORS]):
         if index != mine and other is not None:
             reduced = other if other.shape == e.want.shape else _sum_to_shape(other, e.want.shape)
             found = fact("gradient_of_other_tensor", got=index, want=mine)
-            is_one = len(tensors) == len(e.rule.right_gradients) and np.array_equal(tensors[index], e.rule.tensor)
+            is_one = len(tensors) == len(rule.right_gradients) and np.array_equal(tensors[index], rule.tensor)
             yield Guess(("gradient", index), found, reduced, not is_one)
 
 
-@hypothesis("swapped", covers=("operand_transposed",))
-def swapped_operands(e: Evidence) -> Iterator[Guess]:
+@rule_hypothesis("swapped", covers=("operand_transposed",))
+def swapped_operands(e: Evidence, rule: Rule) -> Iterator[Guess]:
     """Two tensors of the op are exchanged."""
-    if e.rule is None:
-        return
-    tensors = e.rule.tensors
+    tensors = rule.tensors
     for other in range(len(tensors[:_MOST_TENSORS])):
-        mine = e.rule.position
+        mine = rule.position
         if other == mine or tensors[other].dtype != tensors[mine].dtype:
             continue
-        if e.rule.application.op.elementwise and tensors[other].shape != tensors[mine].shape:
+        if rule.application.op.elementwise and tensors[other].shape != tensors[mine].shape:
             pairs = np.broadcast_arrays(tensors[mine], tensors[other])
-            exchanged = e.rule.gradient_with_tensors({mine: pairs[1].copy(), other: pairs[0].copy()})
+            exchanged = rule.gradient_with_tensors({mine: pairs[1].copy(), other: pairs[0].copy()})
             exchanged = None if exchanged is None else _sum_to_shape(exchanged, e.want.shape)
         else:
-            exchanged = e.rule.gradient_with_tensors({mine: tensors[other], other: tensors[mine]})
+            exchanged = rule.gradient_with_tensors({mine: tensors[other], other: tensors[mine]})
         found = fact("arguments_swapped", one=other, other=mine, gradients=False)
         yield Guess(("operands", other), found, exchanged)
-        partners = e.rule.reference_pullback(
-            e.rule.application_with({mine: tensors[other], other: tensors[mine]}), e.rule.cotangents
+        partners = rule.reference_pullback(
+            rule.application_with({mine: tensors[other], other: tensors[mine]}), rule.cotangents
         )
-        if len(partners) == 2 == len(tensors) and e.rule.application.op.name not in PRODUCTS:  # their factors are
+        if len(partners) == 2 == len(tensors) and rule.application.op.name not in PRODUCTS:  # their factors are
             found = fact("arguments_swapped", one=other, other=mine, gradients=True)
-            yield Guess(("both", other), found, partners[1 - e.rule.index])
+            yield Guess(("both", other), found, partners[1 - rule.index])
 
 
 @hypothesis("swapped", covers=("mixed_up",))
@@ -114,18 +110,13 @@ def swapped_in_forward(e: Evidence) -> Iterator[Guess]:
         yield Guess("value", fact("operands_exchanged"), e.exchanged)
 
 
-@hypothesis("operand_transposed")
-def transposed_operand(e: Evidence) -> Iterator[Guess]:
+@rule_hypothesis("operand_transposed")
+def transposed_operand(e: Evidence, rule: Rule) -> Iterator[Guess]:
     """A square operand, or the cotangent, is transposed before use."""
-    if e.rule is None:
-        return
-    rule = e.rule
     for position, tensor in enumerate(rule.tensors[:_MOST_TENSORS]):
         if position != rule.position and _is_square(tensor):
-            turned = np.swapaxes(tensor, -1, -2).copy()
-            yield Guess(
-                position, fact("tensor_transposed", position=position), rule.gradient_with_tensors({position: turned})
-            )
+            found, turned = fact("tensor_transposed", position=position), np.swapaxes(tensor, -1, -2).copy()
+            yield Guess(position, found, rule.gradient_with_tensors({position: turned}))
     incoming = rule.incoming
     if incoming is not None and _is_square(incoming):
         turned = np.swapaxes(incoming, -1, -2).copy()
@@ -137,19 +128,17 @@ def transposed_operand(e: Evidence) -> Iterator[Guess]:
                 yield Guess(("order", position, 2), fact("factors_in_wrong_order"), incoming @ factor)
 
 
-@hypothesis("operand_transposed")
-def reshaped_operand(e: Evidence) -> Iterator[Guess]:
+@rule_hypothesis("operand_transposed")
+def reshaped_operand(e: Evidence, rule: Rule) -> Iterator[Guess]:
     """A matrix, or the cotangent, is reshaped to the shape of its transpose."""
-    if e.rule is None:
-        return
-    for position, tensor in enumerate(e.rule.tensors[:_MOST_TENSORS]):
-        mixed = _transpose_by_reshape(tensor) if position != e.rule.position else None
+    for position, tensor in enumerate(rule.tensors[:_MOST_TENSORS]):
+        mixed = _transpose_by_reshape(tensor) if position != rule.position else None
         if mixed is not None:
             found = fact("tensor_reshaped", position=position)
-            yield Guess(("reshaped", position), found, e.rule.gradient_with_tensors({position: mixed}))
-    mixed = None if e.rule.incoming is None else _transpose_by_reshape(e.rule.incoming)
+            yield Guess(("reshaped", position), found, rule.gradient_with_tensors({position: mixed}))
+    mixed = None if rule.incoming is None else _transpose_by_reshape(rule.incoming)
     if mixed is not None:
-        answer = e.rule.right_gradient(e.rule.application, [mixed])
+        answer = rule.right_gradient(rule.application, [mixed])
         yield Guess(("reshaped", "incoming"), fact("incoming_reshaped"), answer)
 
 
@@ -161,22 +150,16 @@ def _transpose_by_reshape(tensor: np.ndarray) -> np.ndarray | None:
     return np.swapaxes(tensor.reshape((*tensor.shape[:-2], columns, rows)), -1, -2).copy()
 
 
-@hypothesis("saved_value")
-def saved_value(e: Evidence) -> Iterator[Guess]:
+@rule_hypothesis("saved_value")
+def saved_value(e: Evidence, rule: Rule) -> Iterator[Guess]:
     """A saved argument is replaced: by the result, the cotangent, or zeros."""
-    if e.rule is None:
-        return
-    rule = e.rule
     output = rule.output
     for position, tensor in enumerate(rule.tensors[:_MOST_TENSORS]):
         if not dtypes.is_differentiable(tensor.dtype):
             continue
         if output is not None and output.shape == tensor.shape:
-            yield Guess(
-                ("output", position),
-                fact("result_for_tensor", position=position),
-                rule.gradient_with_tensors({position: output}),
-            )
+            found = fact("result_for_tensor", position=position)
+            yield Guess(("output", position), found, rule.gradient_with_tensors({position: output}))
         if rule.incoming is not None and rule.incoming.shape == tensor.shape:
             found = fact("incoming_for_tensor", position=position)
             yield Guess(("incoming", position), found, rule.gradient_with_tensors({position: rule.incoming}))
@@ -195,15 +178,13 @@ def conjugate(e: Evidence) -> Iterator[Guess]:
             yield Guess("incoming", fact("derivative_not_conjugated"), None if answer is None else np.conj(answer))
 
 
-@hypothesis("off_by_one")
-def index_off_by_one(e: Evidence) -> Iterator[Guess]:
+@rule_hypothesis("off_by_one")
+def index_off_by_one(e: Evidence, rule: Rule) -> Iterator[Guess]:
     """An integer argument (index, bound, offset) is off by one."""
-    if e.rule is None:
-        return
     for step in (1, -1):
-        for where, application in _moved(e.rule.application, step):
+        for where, application in _moved(rule.application, step):
             found = fact("index_off_by_one", argument=where, step=step)
-            yield Guess(("index", where, step), found, e.rule.right_gradient(application))
+            yield Guess(("index", where, step), found, rule.right_gradient(application))
 
 
 def _moved(application: Application, step: int) -> Iterator[tuple[int, Application]]:
@@ -246,35 +227,32 @@ def _sum_to_shape(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | Non
     return np.asarray(array.sum(axes)).reshape(shape) if axes else array
 
 
-@hypothesis("no_centring", covers=("incoming_passed_on", "forward_value"))
-def softmax(e: Evidence) -> Iterator[Guess]:
+@rule_hypothesis("no_centring", covers=("incoming_passed_on", "forward_value"))
+def softmax(e: Evidence, rule: Rule) -> Iterator[Guess]:
     """The gradient is y * g for softmax, g for its logarithm."""
-    rule = e.rule
-    if rule is None or rule.incoming is None or rule.output is None or rule.incoming.shape != rule.tensor.shape:
-        return
     name = rule.application.op.name
+    if rule.incoming is None or rule.output is None or rule.incoming.shape != rule.tensor.shape:
+        return
     if name in ("softmax", "softmin", "log_softmax"):
         factor = 1 if name == "log_softmax" else rule.output if name == "softmax" else -rule.output
         yield Guess(name, fact("no_centring_term", op=name), factor * rule.incoming)
 
 
-@hypothesis("no_centring", covers=("incoming_passed_on", "forward_value"))
-def softmax_diagonal(e: Evidence) -> Iterator[Guess]:
+@rule_hypothesis("no_centring", covers=("incoming_passed_on", "forward_value"))
+def softmax_diagonal(e: Evidence, rule: Rule) -> Iterator[Guess]:
     """The gradient is y * (1 - y) * g for softmax, as for a sigmoid."""
-    rule = e.rule
-    name = "" if rule is None else rule.application.op.name
-    if name not in ("softmax", "log_softmax") or rule is None or rule.incoming is None or rule.output is None:
+    name = rule.application.op.name
+    if name not in ("softmax", "log_softmax") or rule.incoming is None or rule.output is None:
         return
     y = np.exp(rule.output) if name == "log_softmax" else rule.output
     factor = 1 - y if name == "log_softmax" else y * (1 - y)
     yield Guess("diagonal", fact("softmax_diagonal", op=name), factor * rule.incoming)
 
 
-@hypothesis("no_centring")
-def variance(e: Evidence) -> Iterator[Guess]:
+@rule_hypothesis("no_centring")
+def variance(e: Evidence, rule: Rule) -> Iterator[Guess]:
     """The gradient is c * x for c * (x - mean), with c for each group."""
-    rule = e.rule
-    if rule is None or rule.application.op.name not in ("var", "std") or e.want.shape != rule.tensor.shape:
+    if rule.application.op.name not in ("var", "std") or e.want.shape != rule.tensor.shape:
         return
     name = rule.application.op.name
     x, dims = rule.tensor, _dims(rule)
@@ -283,15 +261,14 @@ def variance(e: Evidence) -> Iterator[Guess]:
     yield Guess("variance", fact("no_centring_term", op=name), factor * x)
 
 
-@hypothesis("no_centring")
-def layer_norm(e: Evidence) -> Iterator[Guess]:
+@rule_hypothesis("no_centring")
+def layer_norm(e: Evidence, rule: Rule) -> Iterator[Guess]:
     """The mean or the deviation is treated as a constant.
 
     With n the normalized x and h = g * weight, the gradient is h - h.mean() - n * (h * n).mean(), divided by the
     deviation.
     """
-    rule = e.rule
-    if rule is None or rule.incoming is None or rule.application.op.name != "layer_norm" or rule.position:
+    if rule.incoming is None or rule.application.op.name != "layer_norm" or rule.position:
         return
     given = _arguments(rule)
     dims = tuple(range(-len(given["normalized_shape"]), 0))

@@ -7,7 +7,7 @@ from itertools import combinations, permutations, product
 
 import numpy as np
 
-from gradcheck.checks.failures.diagnosis.catalogue import Evidence, Guess, hypothesis
+from gradcheck.checks.failures.diagnosis.catalogue import Evidence, Guess, Rule, hypothesis, rule_hypothesis
 from gradcheck.facts import fact
 
 #: The most axes of which every order is tried.
@@ -79,15 +79,15 @@ def reshaped(e: Evidence) -> Iterator[Guess]:
     yield Guess("C", fact("transposed_not_reshaped"), by_rows)
 
 
-@hypothesis("broadcast_not_undone", covers=("factor",))
-def unreduced(e: Evidence) -> Iterator[Guess]:
+@rule_hypothesis("broadcast_not_undone", covers=("factor",))
+def unreduced(e: Evidence, rule: Rule) -> Iterator[Guess]:
     """The gradient of a broadcast argument is not summed."""
-    if e.rule is None or e.got is None or not e.rule.application.op.elementwise:
+    if e.got is None or not rule.application.op.elementwise:
         return
-    output, tensor = e.rule.output, e.rule.tensor
+    output, tensor = rule.output, rule.tensor
     if output is None or output.shape == tensor.shape:
         return
-    whole = e.rule.gradient_with_tensors({e.rule.position: np.broadcast_to(tensor, output.shape).copy()})
+    whole = rule.gradient_with_tensors({rule.position: np.broadcast_to(tensor, output.shape).copy()})
     if whole is None:
         return
     axes = _broadcast_axes(tensor.shape, output.shape)
