@@ -113,9 +113,6 @@ def case_members(case: CaseResult) -> list[GroupMember]:
     return members or [GroupMember(case)]
 
 
-# What is the same ----------------------------------------------------------------------------------------
-
-
 def _group_key(member: GroupMember) -> Hashable:
     """Return the key that members of one group share, or the case's id."""
     if member.finding is None:
@@ -232,9 +229,6 @@ def _is_engine_wide(key: Hashable) -> TypeGuard[tuple[str, str]]:
 def _composing_ops(c: Comparison) -> tuple[str, ...]:
     what: Any = None if c.cause is None else c.cause.what
     return tuple(what["made_of"]) if what is not None and what.kind == "among_operations" else ()
-
-
-# A group -------------------------------------------------------------------------------------------------
 
 
 def _make_group(key: Hashable, members: list[GroupMember]) -> FailureGroup:

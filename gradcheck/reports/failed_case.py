@@ -123,9 +123,6 @@ def error_lines(error: Failure, case: CaseResult, look: Look, headed: bool = Tru
     return lines + ([Text("    -v shows the traceback")] if error.details else [])
 
 
-# Findings ----------------------------------------------------------------------------------------------
-
-
 def _findings(found: Sequence[Finding], case: CaseResult, look: Look) -> list[Text]:
     """Return the first findings in full, more in a line each, then a count."""
     detailed = len(found) if look.verbosity > 0 else min(len(found), _full_finding_count(found))
@@ -236,9 +233,6 @@ def _line_of(c: Comparison) -> str:
     return f" (line {c.place.line})" if c.place.line else ""
 
 
-# Numbers -----------------------------------------------------------------------------------------------
-
-
 def _numbers(c: Comparison, look: Look) -> list[Text]:
     """Return both tensors if they are small, the worst element, the tolerance."""
     lines = _tensors(c, look)
@@ -277,9 +271,6 @@ def _tensors(c: Comparison, look: Look) -> list[Text]:
         if c.mismatched > FIRST_WRONG:
             lines.append(Text(f"and {c.mismatched - FIRST_WRONG} more"))
     return [Text.assemble("    ", line) for line in lines]
-
-
-# What goes with it -------------------------------------------------------------------------------------
 
 
 def _explanation_error_lines(case: CaseResult, look: Look) -> list[Text]:

@@ -87,8 +87,6 @@ class _BareGraphRecheck:
             return c
         return c if excuse is None else _as_unsupported(c, excuse)
 
-    # Gradients ---------------------------------------------------------------------------------------
-
     def _of_gradient(self, c: Comparison) -> Fact | None:
         for evaluation in self._evaluations():
             if evaluation.error is not None and evaluation.error.kind == "unsupported":
@@ -118,8 +116,6 @@ class _BareGraphRecheck:
         tolerance = engine_tolerance(dtype, self.point.problem.case.engine_tolerance, self.context.options.tolerance)
         subject = next(iter(self.context.found)).subject
         return compare(got, want, tolerance, subject).status == "failed"
-
-    # Ops alone ---------------------------------------------------------------------------------------
 
     def _of_operation(self, c: Comparison, one: WrongOperation) -> Comparison:
         if not (

@@ -188,9 +188,6 @@ def _blame_first(failures: PointFailures, engine: Engine) -> None:
     _mark_tangents(failures, engine, origin, first.tensor)
 
 
-# Why -----------------------------------------------------------------------------------------------
-
-
 def _diagnoses(failures: PointFailures, engine: Engine, c: Comparison) -> tuple[Diagnosis, ...]:
     reference = failures.reference
     assert c.mismatch is not None

@@ -41,9 +41,6 @@ class Fault:
         return fact("tensor", name=self.tensor)
 
 
-# What a pass adds ----------------------------------------------------------------------------------
-
-
 def gradient_increments(evaluation: Evaluation, step: int) -> dict[str, np.ndarray | None]:
     now = evaluation.states[step].gradients
     before: Mapping[str, np.ndarray | None] = evaluation.states[step - 1].gradients if step else {}
@@ -55,9 +52,6 @@ def _difference(now: np.ndarray | None, before: np.ndarray | None) -> np.ndarray
         return now
     with np.errstate(all="ignore"):
         return np.asarray(now - before)
-
-
-# Where ---------------------------------------------------------------------------------------------
 
 
 def find_faults(
@@ -123,9 +117,6 @@ def first_faults(found: Sequence[Fault], flow: GradientFlow) -> list[Fault]:
             chosen.append(fault)
             affected |= flow.ancestors(fault.tensor)
     return [fault for fault in chosen if fault.tensor not in affected]
-
-
-# What is wrong there -------------------------------------------------------------------------------
 
 
 #: Faults of a backward pass, which belong to no op.

@@ -80,8 +80,6 @@ class KinkClassifier:
         except COMPUTATION_ERRORS:  # numbers outside of a domain
             return c
 
-    # Subgradients -------------------------------------------------------------------------------
-
     def _subgradients(self, c: Comparison) -> tuple[str, Subgradients | None]:
         """Return the tensor's name, and the subgradients around it."""
         if c.operation is not None:
@@ -138,9 +136,6 @@ def _subgradients_around(near: NearbyGradients, tensors: Arrays) -> Subgradients
 
 def _by_number(gradients: Sequence[np.ndarray | None]) -> dict[str, np.ndarray]:
     return {str(number): wide(g) for number, g in enumerate(gradients) if g is not None}
-
-
-# The verdict ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

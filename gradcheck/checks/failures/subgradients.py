@@ -97,8 +97,6 @@ class Subgradients:
     def _parts(self, row: np.ndarray) -> dict[str, np.ndarray]:
         return {name: row[span].reshape(self.shapes[name]) for name, span in self._spans.items()}
 
-    # Jumps --------------------------------------------------------------------------------------
-
     @property
     def jump(self) -> float:
         """The smallest jump of a gradient of size 1."""
@@ -147,8 +145,6 @@ class Subgradients:
         for _ in range(min(_MOST_PAIRS, _PAIRS_OF_EACH * count)):
             self._sample_pair(self.nearby.random_direction())
         return True
-
-    # Claims -------------------------------------------------------------------------------------
 
     def locate(self, claims: Arrays, rounds: int = MAX_ROUNDS) -> HullSide:
         """Return whether a claim is inside, in its elements that jump."""

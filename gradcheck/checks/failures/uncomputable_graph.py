@@ -110,9 +110,6 @@ def _part_of(claim: Claim, part: Expr) -> tuple[Place, str]:
     return replace(claim.place, column=claim.place.column + start), claim.text[start:end]
 
 
-# Where -------------------------------------------------------------------------------------------------
-
-
 def find_uncomputable_part(problem: Problem, engine: DefineByRun | None = None) -> UncomputablePart | None:
     """Return the first part that an engine, or NumPy, cannot compute."""
     names = problem.environment()
@@ -174,9 +171,6 @@ def _uncomputable_in_reference(context: Context) -> UncomputablePart | None:
         return found
     error = TensorError(f"{reference.name} cannot compute {shortened_text(found.part)}", hint=found.error.hint)
     return replace(found, error=error)
-
-
-# What --------------------------------------------------------------------------------------------------
 
 
 def describe(problem: Problem, failing: UncomputablePart) -> tuple[Fact, Hint]:
@@ -248,9 +242,6 @@ def _constants_of_wrong_dtype(problem: Problem, failing: UncomputablePart) -> di
         elif needs_integers and value is arrays[-1]:
             kinds["floats"] += tuple(n for n in sources if is_differentiable(problem.constants[n].dtype))
     return {kind: tuple(dict.fromkeys(names)) for kind, names in kinds.items()}
-
-
-# Backward passes ---------------------------------------------------------------------------------------
 
 
 def _explain_step_error(context: Context, error: Failure) -> Failure:

@@ -237,9 +237,6 @@ def _failing_comparison(found: WrongStep, step: Claim, claims: Sequence[StepClai
     return None
 
 
-# Formulas to explain -----------------------------------------------------------------------------------
-
-
 def is_about_step(c: Comparison) -> bool:
     return c.cause is not None and c.cause.origin.kind == "step"
 

@@ -41,9 +41,6 @@ _SUGGESTIONS = ("did_you_mean", "derived", "these_numbers_only")
 _NAMED = 8
 
 
-# What is wrong -----------------------------------------------------------------------------------------
-
-
 def subject(c: Comparison) -> str:
     """Return `gradient of y`, `value of q after step 2`."""
     if c.cause is not None and _is_step(c):
@@ -114,9 +111,6 @@ def extent(c: Comparison) -> str:
     if c.elements == 1:
         return ""
     return f"in {c.mismatched} of {count(c.elements, 'element')}" if c.elements else ""
-
-
-# Why ---------------------------------------------------------------------------------------------------
 
 
 def log_line(c: Comparison) -> str:
@@ -218,9 +212,6 @@ def consequences(lead: Comparison, wrong: tuple[Comparison, ...]) -> str:
 
 def _tensors(comparisons: tuple[Comparison, ...], kinds: Collection[ClaimKind]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(plain(c.tensor) for c in comparisons if c.what in kinds))
-
-
-# What is no comparison ---------------------------------------------------------------------------------
 
 
 def error_line(error: Failure) -> str:

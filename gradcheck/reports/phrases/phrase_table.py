@@ -63,8 +63,6 @@ def ranges(places: Iterable[int], to: str = " to ") -> str:
     return ", ".join(to.join(map(str, one)) for one in found)
 
 
-# Templates ---------------------------------------------------------------------------------------------
-
 #: Formats of data in templates, such as `{names:list}`, beyond Python's own.
 FORMATTERS: dict[str, Callable[[Any], str]] = {
     **{kind: partial(format_number, kind) for kind in NUMBER_FORMATS},

@@ -172,8 +172,6 @@ class ExpressionPool:
             below = [((*path, step), child, part) for step, child in enumerate(self.children[part])]
             stack += reversed(below)
 
-    # Values --------------------------------------------------------------------------------------
-
     def value(self, part: int) -> Any:
         known = self._values
         if part in known:

@@ -293,9 +293,6 @@ def did_you_mean(wrong: str, right: str, standing: Fact | None) -> Diagnosis:
     return Diagnosis("did_you_mean", message, evidence=standing, formula=formula, edit=edit)
 
 
-# Counterexamples ---------------------------------------------------------------------------------------
-
-
 def refute(context: Context) -> None:
     """Add a counterexample of small integers to wrong formulas of right shape."""
     budget = WorkBudget(ALL_WORK)
