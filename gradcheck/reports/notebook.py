@@ -13,8 +13,7 @@ from gradcheck.reports import Look
 from gradcheck.reports.causes import find_causes
 from gradcheck.reports.commands.conformance_report import render as of_engine
 from gradcheck.reports.commands.explanation import evidence_text, remarks_of
-from gradcheck.reports.page.case_view import CaseView, brief_view, case_remark, full_view
-from gradcheck.reports.page.graph_verdicts import MOST_NODES, array_statistics
+from gradcheck.reports.page.case_view import MOST_NODES, CaseView, array_statistics, brief_view, case_remark, full_view
 from gradcheck.reports.page.mathml import expr_to_mathml
 from gradcheck.reports.page.run_page import MARKS, style_sheet, template_environment
 from gradcheck.reports.phrases import say

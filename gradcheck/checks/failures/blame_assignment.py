@@ -21,9 +21,15 @@ from gradcheck.checks.claims.operations import gradient_positions
 from gradcheck.checks.closeness.agreement import Answer, is_found_wrong
 from gradcheck.checks.closeness.rounding import capped_allowance
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.disagreement import FILE, FORMULA, Disagreement, disagreement_of
+from gradcheck.checks.failures.disagreement import (
+    FILE,
+    FORMULA,
+    Disagreement,
+    disagreement_of,
+    normwise_slack,
+    oracle_confirms,
+)
 from gradcheck.checks.failures.kink_conventions import classify_at_kink
-from gradcheck.checks.failures.oracle_support import normwise_slack, oracle_confirms
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
 from gradcheck.checks.failures.reference_errors import ReferenceOpErrors, reference_error_verdict
 from gradcheck.checks.failures.wrong_steps import claim_of

@@ -15,10 +15,10 @@ from gradcheck.checks.claims.evaluations import check_engine
 from gradcheck.checks.claims.outcomes import engine_subject
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.context import Context
-from gradcheck.checks.implementations import jvp_vmap_checks
 from gradcheck.checks.implementations.call_variants import EDGE_SHAPE_VARIANTS, SUBSETS, CallVariant, call_variants
 from gradcheck.checks.implementations.code_noise import CodeNoise, largest_difference, nondeterminism_of, tensors_of
 from gradcheck.checks.implementations.code_rounding import CodeRounding
+from gradcheck.checks.implementations.second_order import check_rules
 from gradcheck.checks.implementations.undefined_derivatives import is_undefined
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
@@ -62,7 +62,7 @@ def check(context: Context, engine: CodeEngine, rounding: CodeNoise | CodeRoundi
             else:
                 failed.append(found)
     if not failed:
-        failed += jvp_vmap_checks.check(context, engine, subject, notes)
+        failed += check_rules(context, engine, subject, notes)
         with _ignore_warnings():
             notes += _integer_notes(context, engine)
     yield from failed or [subject.passed(notes=tuple(notes))]

@@ -19,9 +19,8 @@ from gradcheck.checks.failures.point_failures import diagnose
 from gradcheck.checks.failures.size_factor import express_in_sizes, ratio_of
 from gradcheck.checks.implementations.behaviour import unwritten_at
 from gradcheck.checks.implementations.code_changes import changed_in_place, is_change, summed_again
-from gradcheck.checks.implementations.code_gradient import CodeGradient
+from gradcheck.checks.implementations.code_gradient import CodeGradient, DifferencesEngine
 from gradcheck.checks.implementations.code_noise import CodeNoise
-from gradcheck.checks.implementations.differences_engine import DifferencesEngine
 from gradcheck.checks.implementations.finite_difference_check import compare_with_differences
 from gradcheck.checks.implementations.gradient_relations import (
     divisor_mistakes,

@@ -22,9 +22,8 @@ from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations import behaviour
 from gradcheck.checks.implementations.code_diagnosis import diagnose_code
-from gradcheck.checks.implementations.code_gradient import CodeGradient
+from gradcheck.checks.implementations.code_gradient import CodeGradient, DifferencesEngine
 from gradcheck.checks.implementations.code_noise import CodeNoise, ignores_small_changes, is_less_precise
-from gradcheck.checks.implementations.differences_engine import DifferencesEngine
 from gradcheck.checks.implementations.finite_difference_check import DIFFERENCES, compare_with_differences
 from gradcheck.checks.implementations.second_order import check_second_order
 from gradcheck.checks.implementations.self_consistency_points import SelfConsistencyPoints

@@ -16,7 +16,7 @@ from gradcheck.reports.commands.trace_text import (
     kept_gradient_lines,
     step_description,
 )
-from gradcheck.reports.page.graph_verdicts import array_statistics
+from gradcheck.reports.page.case_view import array_statistics
 from gradcheck.reports.page.run_page import render_template as rendered
 from gradcheck.reports.page.run_page import script_data
 from gradcheck.reports.picture.diagram import Diagram, DiagramNode, Edge, NodeKind

@@ -13,6 +13,8 @@ from gradcheck.testing import check_function
 from tests.engines.implementation import functions
 from tests.engines.implementation.build import TANH, with_code
 
+SUMMED = TANH.replace("tanh(x)", "2 * x.sum(0)")
+
 
 def test_a_second_order_that_is_lost_is_a_failure() -> None:
     (found,) = run(with_code(TANH, functions.SecondOrderLost.apply), allow_code=True).cases
@@ -131,3 +133,24 @@ def test_no_kept_intermediate_is_blamed_for_the_incoming_gradient() -> None:
         check_function(Exp.apply, x=torch.randn(4, dtype=torch.float64, requires_grad=True))
     report, by_input = str(failed.value).split("second-order gradient of "), "an intermediate was saved"
     assert all(by_input not in part for part in report if part.startswith("incoming_gradient"))
+
+
+def test_right_rules_are_noted() -> None:
+    (found,) = run(with_code(SUMMED, functions.Doubled.apply), allow_code=True).cases
+    assert found.status == "passed"
+    assert any(c.has_note("rules_right") for c in found.comparisons)
+
+
+def test_wrong_ones_fail_each_with_its_name() -> None:
+    (found,) = run(with_code(SUMMED, functions.WrongRules.apply), allow_code=True).cases
+    told = {(c.mismatch.kind, dict(c.mismatch.data).get("manner", "")) for c in found.comparisons if c.mismatch}
+    assert {("jvp_wrong", ""), ("otherwise", "vmap_last")} <= told
+    (jvp,) = (c.mismatch for c in found.comparisons if c.mismatch and c.mismatch.kind == "jvp_wrong")
+    assert jvp["factor"] == -1
+
+
+@pytest.mark.parametrize("spec", ["2 * x.sum(0)", None])
+def test_code_alone_is_held_to_its_gradients(spec: Any) -> None:
+    check_function(functions.Doubled.apply, x=(3, 2), spec=spec)
+    with pytest.raises(AssertionError, match="it has the wrong sign"):
+        check_function(functions.WrongRules.apply, x=(3, 2), spec=spec)

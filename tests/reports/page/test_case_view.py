@@ -5,11 +5,19 @@ from __future__ import annotations
 import linecache
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from gradcheck import run
-from gradcheck.checks.result import Trial
+import numpy as np
+import pytest
+
+from gradcheck import load, run
+from gradcheck.autograd.trace import summarize
+from gradcheck.checks.result import CaseResult, RunResult, Trial
 from gradcheck.errors import Place
-from gradcheck.reports.page.case_view import full_view
+from gradcheck.facts import fact
+from gradcheck.reports import render
+from gradcheck.reports.page import case_view
+from gradcheck.reports.page.case_view import array_statistics, case_diagram, full_view, tensor_verdicts
 from tests.reports.conftest import make_case, make_error, make_failed
 
 STEPS = """\
@@ -19,6 +27,13 @@ graph: {y: x * x, s: (y * y).sum()}
 let: {gy: 3 * y}
 formulas: {y: gy, x: 2 * x * gy}
 wrong_formulas: {s: s / s}
+"""
+TEXT = """\
+name: a
+inputs: {x: [1.0, 2]}
+constants: {c: [3, 4.0]}
+graph: {y: x * c, s: y.sum()}
+formulas: {x: 2 * c}
 """
 
 
@@ -79,3 +94,103 @@ def test_what_is_very_long_is_cut(tmp_path: Path) -> None:
     line = found.failures[0].line
     assert line is not None
     assert (line.before[0], line.marked) == ("…", "bad")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("cases") / "a.yaml"
+    found.write_text(TEXT, encoding="utf-8")
+    return found
+
+
+@pytest.fixture(scope="module")
+def failed(file: Path) -> CaseResult:
+    (case,) = run(file, reference="core", engines=["core"], oracle="none").cases
+    return case
+
+
+def told(case: CaseResult) -> dict[str, tuple[str, tuple[str, ...]]]:
+    graph = case_diagram(case)
+    assert graph is not None
+    return {node.name: (node.verdict, node.details) for node in graph.nodes}
+
+
+def test_a_wrong_formula_is_at_its_tensor(failed: CaseResult) -> None:
+    found = told(failed)
+    assert [found[name][0] for name in "xcys"] == ["failed", "unknown", "passed", "passed"]
+    assert "value: [2] float64, from 1 to 2, norm 2.24" in found["x"][1]
+    assert "gradient: [2] float64, from 3 to 4, norm 5" in found["x"][1]
+    assert any("formula for the gradient of x" in line for line in found["x"][1])
+
+
+def test_where_it_goes_wrong_first(comparison: Any) -> None:
+    origin = fact("op_at", op="mul", entry="y")
+    lead = comparison("gradient", "x", "failed", cause=("", ""))
+    lead = replace(lead, cause=replace(lead.cause, origin=origin))
+    follows = replace(comparison("gradient", "z", "failed"), consequence_of=origin)
+    found = tensor_verdicts(
+        CaseResult("a", "a", "a", "failed", comparisons=(lead, follows, comparison("value", "m[0]")))
+    )
+    assert found == {"y": "faulty", "x": "follows", "z": "follows", "m": "passed"}
+    raised = replace(comparison("raises", "", "failed", cause=("", "")), cause=lead.cause)
+    assert tensor_verdicts(CaseResult("a", "a", "a", "failed", comparisons=(raised,))) == {"y": "faulty"}
+
+
+def test_numbers_are_those_of_whoever_differs(failed: CaseResult, comparison: Any) -> None:
+    """Not the core's, of which nobody asked: an engine's own, beside those of whom it differs from."""
+    wrong = comparison(
+        "gradient", "x", "failed", engine="mine", got_array=np.array([0.0, np.nan]), want_array=np.ones(2)
+    )
+    found = told(replace(failed, comparisons=(wrong, comparison("value", "y", engine="mine"))))
+    assert [line for line in found["x"][1] if line.startswith(("value", "gradient by", "gradient:"))] == [
+        "value: [2] float64, from 1 to 2, norm 2.24",
+        "gradient by mine: [2] float64, 0, 1 NaN or infinite",
+        "gradient by torch: [2] float64, 1",
+    ]
+    assert found["y"][1][1:] == (
+        "value: [2] float64, from 3 to 8, norm 8.54",
+        "gradient by core: [2] float64, 1",
+        "right: value",
+    )
+
+
+@pytest.mark.parametrize(
+    ("array", "text"),
+    [
+        (np.array(2.5), "scalar float64, 2.5"),
+        (np.array(np.nan), "scalar float64, nan"),
+        (np.full((2, 3), np.inf), "[2, 3] float64, NaN or infinite everywhere"),
+        (np.array([1.0, 4, np.nan]), "[3] float64, from 1 to 4, 1 NaN or infinite"),
+        (np.ones((0, 3)), "[0, 3] float64, without elements"),
+        (np.array([3.0, 4]), "[2] float64, from 3 to 4, norm 5"),
+    ],
+)
+def test_statistics(array: np.ndarray, text: str) -> None:
+    assert array_statistics(summarize(array)) == text
+
+
+def test_what_is_lean_is_shown_all_the_same(failed: CaseResult) -> None:
+    """From workers or a cache: without arrays; and without the case itself, from whoever has it no more."""
+    lean = replace(failed, comparisons=tuple(replace(c, got_array=None, want_array=None, mask=None) for c in
+                                             failed.comparisons))  # fmt: skip
+    assert told(lean)["x"][0] == "failed"
+    assert full_view(lean).failures[0].heat is None
+    assert full_view(replace(lean, case=None)).graph == ""
+    assert "the formula of x is wrong" in render(RunResult((replace(lean, case=None),), 0.1, {}), "html")
+
+
+def test_large_tensors_are_not_computed_again(failed: CaseResult, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(case_view, "MOST_ELEMENTS", 1)
+    assert "shape [2] float64" in told(failed)["x"][1]
+    monkeypatch.setattr(case_view, "MOST_NODES", 2)
+    graph = case_diagram(failed)
+    assert graph is not None
+    assert graph.omitted_nodes == 2
+
+
+def test_results_have_their_case_in_the_dtype_of_the_run(file: Path) -> None:
+    (case,), _ = load([file])
+    (found,) = run(file, reference="core", engines=["core"], dtype="float32").cases
+    assert found.case is not None
+    assert found.case.dtype == "float32"
+    assert found.case.graph == case.graph

@@ -31,8 +31,8 @@ from gradcheck.checks.failures.correction.tidy_formula import (
     simplifier_at,
     with_named_numbers,
 )
+from gradcheck.checks.failures.disagreement import is_confirmed_by_oracle
 from gradcheck.checks.failures.explanation_points import ExplanationPoints
-from gradcheck.checks.failures.oracle_support import is_confirmed_by_oracle
 from gradcheck.checks.failures.wrong_steps import case_with_fixed_steps, is_about_step, wrong_formulas
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.core import Core
