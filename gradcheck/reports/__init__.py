@@ -71,9 +71,8 @@ class Look:
 def render(result: RunResult, format: str = "full", look: Look | None = None) -> str:
     """Return the result in one of `FORMATS`; a broken case gives its status."""
     chosen = look or Look()
-    written: Callable[[RunResult, Look], str] = import_module(
-        f"gradcheck.reports.formats.{FORMATS[format].module}"
-    ).render
+    module = import_module(f"gradcheck.reports.formats.{FORMATS[format].module}")
+    written: Callable[[RunResult, Look], str] = module.render
     try:
         return written(result, chosen)
     except Exception:

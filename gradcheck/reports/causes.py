@@ -247,12 +247,5 @@ def _clarity_key(member: GroupMember) -> tuple[Any, ...]:
     is_inside = lead.operation is not None and bool(lead.operation.inside)
     made = _composing_ops(lead)
     size = lead.elements or (lead.want_array.size if lead.want_array is not None else 0)
-    return (
-        member.other_problems,
-        not confirmed_diagnosis(lead),
-        is_inside,
-        bool(made),
-        size <= 1,
-        size,
-        lead.trial is not None,
-    )
+    is_unknown, has_trial = not confirmed_diagnosis(lead), lead.trial is not None
+    return member.other_problems, is_unknown, is_inside, bool(made), size <= 1, size, has_trial

@@ -60,7 +60,7 @@ MAX_LINES = 24
 
 
 def indent_text(text: str, look: Look, indent: int = 2, hanging: int | None = None, style: str = "") -> list[Text]:
-    """Return the text in lines, none if empty: `hanging` is by default `indent` + 2."""
+    """Return the text in lines: `hanging` is by default `indent` + 2."""
     further = " " * (indent + 2 if hanging is None else hanging)
     return [Text(line, style=style) for line in wrap(text, look.width, " " * indent, further)] if text else []
 
@@ -96,9 +96,8 @@ def _errors(errors: Sequence[Failure], case: CaseResult, look: Look) -> list[Tex
         if len(errors) <= MOST_EXCERPTS:
             lines += error_lines(error, case, look)
         else:
-            lines += indent_text(
-                f"{format_place(place_in_case(case, error.place))}: {sentences.error_line(error)}", look
-            )
+            place = format_place(place_in_case(case, error.place))
+            lines += indent_text(f"{place}: {sentences.error_line(error)}", look)
     return lines
 
 
@@ -115,9 +114,8 @@ def error_lines(error: Failure, case: CaseResult, look: Look, headed: bool = Tru
     lines += excerpt(known, look)
     if look.verbosity > 0:
         for engine, words in error.own_words:
-            lines += indent_text(
-                f"{plain(engine)} itself says: {plain(words.removeprefix(f'{engine}: '))}", look, indent=4
-            )
+            said = plain(words.removeprefix(f"{engine}: "))
+            lines += indent_text(f"{plain(engine)} itself says: {said}", look, indent=4)
     if error.details and (look.verbosity > 0 or error.kind == "code_raised"):
         return lines + [Text(f"    {line}", style="dim") for line in plain_lines(error.details)]
     return lines + ([Text("    -v shows the traceback")] if error.details else [])

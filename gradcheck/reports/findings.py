@@ -93,9 +93,9 @@ def _merge_engines(group: list[Comparison]) -> list[Comparison]:
     for index, c in enumerate(group):
         key = (c.what, c.reference, c.mismatch, c.mismatched, index if c.trial is not None else None)
         alike.setdefault(key, []).append(c)
+    names = (dict.fromkeys(c.engine for c in same) for same in alike.values())
     return [
-        same[0].with_subject(engine=ENGINE_SEPARATOR.join(dict.fromkeys(c.engine for c in same)))
-        for same in alike.values()
+        same[0].with_subject(engine=ENGINE_SEPARATOR.join(n)) for same, n in zip(alike.values(), names, strict=True)
     ]
 
 

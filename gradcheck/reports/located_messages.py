@@ -80,9 +80,8 @@ def _claim_message(case: CaseResult, lead: Comparison) -> LocatedMessage:
     edit = suggested_edit(lead)
     if lead.code is not None and not is_outside_repository(path_in_repository(lead.code.file)):
         message = f"{log_line(lead)} (case: {format_place(at)})"
-        return LocatedMessage(
-            relative_to_cwd(lead.code), message, size, 0, str(lead.what), f"{lead.tensor} {lead.step}"
-        )
+        about = f"{lead.tensor} {lead.step}"
+        return LocatedMessage(relative_to_cwd(lead.code), message, size, 0, str(lead.what), about)
     exact = edit is not None and where.length == edit[1].end - edit[1].start and where.start + 1 == where.place.column
     return LocatedMessage(
         at, log_line(lead), size, where.length, str(lead.what),

@@ -77,9 +77,8 @@ def _(found: Conformance) -> str:
 
 
 def _views(bad: list[CaseResult]) -> list[CaseView]:
-    return [full_view(case, titles=True) for case in bad[:MAX_FULL_CASES]] + [
-        brief_view(case) for case in bad[MAX_FULL_CASES:]
-    ]
+    full = [full_view(case, titles=True) for case in bad[:MAX_FULL_CASES]]
+    return full + [brief_view(case) for case in bad[MAX_FULL_CASES:]]
 
 
 def _rendered(kind: str, **shown: Any) -> str:

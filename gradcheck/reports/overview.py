@@ -29,9 +29,8 @@ def overview(
     counts = [f"{result.count(status)} {status}" for status in _ORDER if result.count(status)]
     why = f", for {count(total, 'reason')}" if total > 1 else ""
     lines = [Text(f"{', '.join(counts)} of {count(len(result.cases), noun)}{why}:", style="bold"), Text()]
-    entries = [group_lines(group, look, noun) for group in found.groups] + [
-        member_lines(member, look) for member in single
-    ]
+    entries = [group_lines(group, look, noun) for group in found.groups]
+    entries += [member_lines(member, look) for member in single]
     for number, entry in enumerate(entries):
         room = len(entry) if most is None else most - len(lines) - (number + 1 < total)
         if len(entry) > room:

@@ -198,6 +198,5 @@ def _outcome(group: list[Comparison]) -> str:
     worst = max(group, key=lambda c: c.max_rel or 0.0)
     if not worst.max_rel:
         return "agrees"
-    return f"rel {format_error(worst.max_rel)}" + (
-        "" if worst.max_ulp is None else f", {format_error(worst.max_ulp)} ULP"
-    )
+    units = "" if worst.max_ulp is None else f", {format_error(worst.max_ulp)} ULP"
+    return f"rel {format_error(worst.max_rel)}{units}"

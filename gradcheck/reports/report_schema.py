@@ -16,12 +16,8 @@ _VALUE = {"anyOf": [*_NUMBER["anyOf"], {"$ref": "#/definitions/complex"}, {"type
 
 def _of(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
     """Return an object with all of the required keys, and no others but these."""
-    return {
-        "type": "object",
-        "properties": {**required, **optional},
-        "required": list(required),
-        "additionalProperties": False,
-    }
+    properties = {**required, **optional}
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
 def _list(items: dict[str, Any]) -> dict[str, Any]:

@@ -167,11 +167,8 @@ def coverage_lines(found: Coverage, everything: bool = False) -> list[str]:
             if numbers
         ]
         lines += [f"  not run: {span}" for span in (spans if everything else spans[:_MOST_LISTED])]
-        lines += (
-            [f"  and in {len(spans) - _MOST_LISTED} more files (-v)"]
-            if len(spans) > _MOST_LISTED and not everything
-            else []
-        )
+        if len(spans) > _MOST_LISTED and not everything:
+            lines.append(f"  and in {len(spans) - _MOST_LISTED} more files (-v)")
     return lines
 
 

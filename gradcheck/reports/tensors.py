@@ -33,11 +33,8 @@ def value_range_text(seen: ArraySummary) -> str:
         return f"of {format_cell(to_printable_dtype(seen.array).item())}"
     if seen.not_finite == number:
         return "NaN or infinite everywhere" if number else "without elements"
-    text = (
-        f"of {format_error(seen.low)}"
-        if seen.low == seen.high
-        else f"from {format_error(seen.low)} to {format_error(seen.high)}"
-    )
+    low, high = format_error(seen.low), format_error(seen.high)
+    text = f"of {low}" if seen.low == seen.high else f"from {low} to {high}"
     return text + (f", {seen.not_finite:,} NaN or infinite" if seen.not_finite else "")
 
 

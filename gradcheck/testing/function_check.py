@@ -196,13 +196,7 @@ def _case(
             asks = name not in constants and (getattr(value, "requires_grad", True) or not some_ask)
             section = "inputs" if asks and dtypes.is_differentiable(array.dtype) else "constants"
             sections[section][name] = f"zeros({list(array.shape)})"
-    document = {
-        "name": "check_function",
-        "seed": own.seed,
-        "dims": sizes,
-        **sections,
-        "graph": {_result(given): spec},
-    }
+    document = {"name": "check_function", "seed": own.seed, "dims": sizes, **sections, "graph": {_result(given): spec}}
     cases, errors = load_text(json.dumps({key: part for key, part in document.items() if part}), "")
     if errors:
         raise InvalidCase(errors[0].message, place=place, hint=errors[0].hint)

@@ -40,9 +40,8 @@ def mark_unreproduced(context: Context) -> None:
 
 def reproduced_failures(context: Context, point: Point, found: Iterable[Comparison]) -> list[Comparison]:
     """Return the ops wrong alone at a point that are the engine's own fault."""
-    known = {
-        e.name: _BareGraphRecheck(context, point, e) for e in context.engines.tested if isinstance(e, AdaptedEngine)
-    }
+    adapted = (engine for engine in context.engines.tested if isinstance(engine, AdaptedEngine))
+    known = {engine.name: _BareGraphRecheck(context, point, engine) for engine in adapted}
     rechecked = (known[c.engine].rechecked(c) if c.engine in known and c.status == "failed" else c for c in found)
     return [c for c in rechecked if c.status == "failed"]
 

@@ -166,11 +166,8 @@ class _BlameAssignment:
     def _check_reference_ops(self, c: Comparison, slack: np.ndarray | None) -> Comparison:
         """Pass a comparison if ops that the reference has wrong explain it."""
         reference = self.context.engines.reference.name
-        if (
-            c.verdict is not None
-            and c.verdict.kind not in _UNDECIDED_VERDICTS
-            and not is_found_wrong(c.verdict, reference)
-        ):
+        is_decided = c.verdict is not None and c.verdict.kind not in _UNDECIDED_VERDICTS
+        if is_decided and c.verdict is not None and not is_found_wrong(c.verdict, reference):
             return c
         if self._wrong_ops is None:
             self._wrong_ops = ReferenceOpErrors(self.point, self.context.options.tolerance, self._with_verdict)
@@ -272,19 +269,15 @@ class _BlameAssignment:
         by_reference = claim is not None and mentions_inner_gradient(self.context.case, claim.expr)
         if other is None or by_reference:  # a formula of the reference's own gradients
             return
-        proved = any(
-            o.certificate is not None
-            for o in self.context.found
-            if o.what is what and o.tensor == c.tensor and o.formula == other.formula
-        )
+        same = (what, c.tensor, other.formula)
+        proved = any(o.certificate is not None for o in self.context.found if (o.what, o.tensor, o.formula) == same)
         name, said_by = (FORMULA, other.reference) if what is ClaimKind.FORMULA else (FILE, other.engine)
         name = fact("proved", what=name) if proved else name
         if what is ClaimKind.FORMULA:  # a proved formula passes, whatever the reference says
             yield from (replace(a, name=name, independent=proved) for a in self._formula_answers(disagreement, other))
             return
-        yield from (
-            replace(party, name=name, independent=proved) for party in disagreement.answers() if party.name == said_by
-        )
+        parties = (party for party in disagreement.answers() if party.name == said_by)
+        yield from (replace(party, name=name, independent=proved) for party in parties)
 
     def _formula_answers(self, disagreement: Disagreement, c: Comparison) -> Iterator[Answer]:
         claim = claim_of(self.context.case, c)

@@ -152,10 +152,7 @@ def _outcomes(failures: PointFailures, engine: Engine, application: Application)
             found = run.pullback()
     except COMPUTATION_ERRORS:
         return False, False
-    pairs = [
-        (got, want) for got, want in zip(found.gradients, wanted, strict=False) if got is not None and want is not None
-    ]
-    return (
-        any(nearly_equal(got, want + _BEFORE) for got, want in pairs),
-        any(nearly_equal(got, want) for got, want in pairs),
-    )
+    both = zip(found.gradients, wanted, strict=False)
+    pairs = [(got, want) for got, want in both if got is not None and want is not None]
+    added, assigned = ([nearly_equal(got, want + by) for got, want in pairs] for by in (_BEFORE, 0.0))
+    return any(added), any(assigned)

@@ -258,9 +258,8 @@ def _points(context: Context, points: ExplanationPoints, name: str, claim: Claim
     """
     names_incoming, own = points.must_vary_incoming(claim.expr), points.run.own.problem.sizes
     failed = {(name, claim.text)}
-    listed = sorted(
-        points.seed_independent(names_incoming), key=lambda p: p.problem.sizes != own
-    ) + points.points_of_run(names_incoming)
+    listed = sorted(points.seed_independent(names_incoming), key=lambda p: p.problem.sizes != own)
+    listed += points.points_of_run(names_incoming)
 
     def is_wrong(point: Point) -> bool:
         claims = StepClaims(point, point.last_step, context.options.tolerance, failed)

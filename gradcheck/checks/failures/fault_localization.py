@@ -126,9 +126,9 @@ PASS_FAULTS = ("goes_wrong_through_graph", "put_together_wrongly", "shared_argum
 def origin_of(wrong: WrongOperation) -> Fact:
     """Return the origin that an op at its entry is."""
     op, entry = wrong.application.op.name, wrong.application.owner
-    return (
-        fact("op_inside", op=op, entry=entry, outer=wrong.inside) if wrong.inside else fact("op_at", op=op, entry=entry)
-    )
+    if wrong.inside:
+        return fact("op_inside", op=op, entry=entry, outer=wrong.inside)
+    return fact("op_at", op=op, entry=entry)
 
 
 def wrong_rule_cause(group: Sequence[WrongOperation], counts: tuple[int, int], made_of: tuple[str, ...] = ()) -> Cause:

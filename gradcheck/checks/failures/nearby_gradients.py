@@ -82,11 +82,8 @@ class NearbyGradients(ABC):
         kink.
         """
         given = {name: direction[name].real for name in self.movable if name in direction}
-        parts = (
-            self._straight_parts(given)
-            if is_straight
-            else {n: g / (largest_finite(g) or 1.0) for n, g in given.items()}
-        )
+        whole = {n: g / (largest_finite(g) or 1.0) for n, g in given.items()}
+        parts = self._straight_parts(given) if is_straight else whole
         found = {}
         for name, array in self.movable.items():
             along = parts.get(name, 0.0) + (0.0 if is_straight and name in parts else self._small_moves(array))
@@ -132,10 +129,8 @@ class GraphNearbyGradients(NearbyGradients):
         return gradients_of(found, self.step) if self.step < len(found.states) else None
 
     def _at(self, moves: Arrays) -> Problem:
-        there = {
-            name: np.asarray(array + moves[name]) if name in moves else array
-            for name, array in self.problem.inputs.items()
-        }
+        inputs = self.problem.inputs
+        there = {n: np.asarray(a + moves[n]) if n in moves else a for n, a in inputs.items()}
         offsets = {_offset(n): np.asarray(moves.get(n, np.zeros(array.shape))) for n, array in self._entries.items()}
         return replace(self.problem, inputs=there, constants={**self.problem.constants, **offsets})
 

@@ -60,12 +60,9 @@ def fail_repeated_errors(context: Context) -> None:
     wrong = {_gradient_key(c): c for c in confirmed if c.verdict is not None}
     for place, c in enumerate(context.found) if wrong else ():
         known = wrong.get(_gradient_key(c))
-        if (
-            known is not None
-            and known.verdict is not None
-            and _agrees_with_reference(c)
-            and not _holds_for(context, c, known.engine)
-        ):
+        if known is None or known.verdict is None or not _agrees_with_reference(c):
+            continue
+        if not _holds_for(context, c, known.engine):
             context.found[place] = _as_repeated_error(c, known.verdict["what"], everywhere=True)
 
 
@@ -153,10 +150,8 @@ def _wrong_gradients(point: Point, step: int) -> Iterator[tuple[str, Fact]]:
         far = is_refuted(estimate, claimed, base(point.problem.dtype).allowed(np.abs(estimate.value)))
         if np.any(far):
             at = int(np.argmax(far))
-            yield (
-                name,
-                fact("is_not_derivative", value=float(claimed[at].real), derivative=float(estimate.value[at].real)),
-            )
+            value, derivative = float(claimed[at].real), float(estimate.value[at].real)
+            yield name, fact("is_not_derivative", value=value, derivative=derivative)
 
 
 def _suspicious_elements(point: Point, step: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:

@@ -60,9 +60,8 @@ def _diagnose_broadcast(wrong: WrongOperation, point: Point) -> tuple[Diagnosis,
     if not application.op.elementwise or output is None:
         return ()
     count = len(application.op.rules)
-    operands = [
-        np.asarray(value, dtype) if type(value) in (int, float) else value for value in application.args[:count]
-    ]
+    given = application.args[:count]
+    operands = [np.asarray(value, dtype) if type(value) in (int, float) else value for value in given]
     stretched = [np.shape(value) for value in operands if np.shape(value) != output[0]]
     if not stretched or not all(isinstance(value, np.ndarray) for value in operands):
         return ()
@@ -87,11 +86,9 @@ def _is_right(application: Application, args: tuple[Any, ...], wrong: WrongOpera
     (mine,) = wrong.engine.pull_back([application], [cotangents], dtype)
     wanted = make_reference_pullback(point.engines.reference, dtype)(application, cotangents)
     pairs = list(zip(mine.gradients, wanted, strict=False))
-    return (
-        mine.error is None
-        and bool(pairs)
-        and all(got is not None and want is not None and Evidence(got, want).agree(got, want) for got, want in pairs)
-    )
+    if mine.error is not None or not pairs:
+        return False
+    return all(got is not None and want is not None and Evidence(got, want).agree(got, want) for got, want in pairs)
 
 
 def _diagnose_with_squares(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
@@ -102,11 +99,8 @@ def _diagnose_with_squares(wrong: WrongOperation, point: Point) -> tuple[Diagnos
         return ()
     pullback = make_reference_pullback(point.engines.reference, dtype)
     for index in range(len(answers[0].gradients)):
-        seen = [
-            evidence
-            for operation, answer in zip(operations, answers, strict=True)
-            for evidence in evidence_of_operation(operation, index, answer.gradients, pullback)
-        ]
+        pairs = zip(operations, answers, strict=True)
+        seen = [e for o, answer in pairs for e in evidence_of_operation(o, index, answer.gradients, pullback)]
         found, _ = matching_diagnoses(seen)
         if found and any(not e.agree(e.got_or_zeros, e.want) for e in seen):
             return tuple(replace(one, evidence=fact("shown_by_squares", size=_SIZE)) for one in found)

@@ -72,12 +72,9 @@ def diagnose_stated_gradients(failures: PointFailures) -> None:
     for places in list(wrong.values())[:MAX_DIAGNOSED]:
         found = [failures.comparisons[place] for place in places]
         compared = next((c for c in found if c.engine == failures.reference.name), None)
-        if (
-            compared is None
-            or compared.got_array is None
-            or compared.want_array is None
-            or compared.want_array.size < _FEW
-        ):
+        if compared is None or compared.got_array is None or compared.want_array is None:
+            continue
+        if compared.want_array.size < _FEW:
             continue
         states = failures.point.want.states
         right = states[compared.step].gradients if compared.step < len(states) else {}

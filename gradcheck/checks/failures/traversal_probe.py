@@ -82,11 +82,8 @@ class _Observation(NamedTuple):
 
     def fits(self, totals: Totals) -> bool:
         tensors = [(name, self.flow.tensors[name]) for name in self.inputs]
-        return all(
-            _same(self.gradients.get(name), totals.get(tensor, np.zeros_like(tensor.data)))
-            for name, tensor in tensors
-            if tensor.requires_grad
-        )
+        pairs = ((self.gradients.get(n), totals.get(t, np.zeros_like(t.data))) for n, t in tensors if t.requires_grad)
+        return all(_same(*pair) for pair in pairs)
 
 
 #: The observations at one point: of the case, or of each small graph.
@@ -241,11 +238,8 @@ def explain_traversal(failures: PointFailures, engine: Engine) -> None:
         return
     if found is None:
         return
-    everywhere = [
-        place
-        for place, c in enumerate(failures.comparisons)
-        if c.status == "failed" and c.what in GRADIENTS and c.engine == engine.name
-    ]
+    failed = ((place, c) for place, c in enumerate(failures.comparisons) if c.status == "failed")
+    everywhere = [place for place, c in failed if c.what in GRADIENTS and c.engine == engine.name]
     if not _is_already_diagnosed(failures, places, found):
         for place in everywhere:
             failures.change(place, cause=None, diagnoses=(), consequence_of=None)

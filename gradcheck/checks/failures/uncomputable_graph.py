@@ -194,9 +194,8 @@ def uncomputable_fact(
     kinds = wrong_kind or {}
     part, error = failing.part, failing.error
     pairs = zip(part.children, failing.operands, strict=True)
-    operands = tuple((shortened_text(expr), value) for expr, value in pairs if isinstance(value, np.ndarray))[
-        :_MOST_OPERANDS
-    ]
+    arrays = [(shortened_text(expr), value) for expr, value in pairs if isinstance(value, np.ndarray)]
+    operands = arrays[:_MOST_OPERANDS]
     entry = lookup(part.op) if isinstance(part, Call) else None
     return fact(
         "refused",

@@ -201,10 +201,8 @@ def _value(step: str, scope: Scope) -> object:
 
 def _differs_from_gradient(step: str, tensor: str, scopes: Sequence[Scope]) -> bool:
     """Return whether a step differs at most points: a few may overflow."""
-    off = [
-        not any(_is_gradient(step, tensor, [one], transposed=transposed) for transposed in (False, True))
-        for one in scopes
-    ]
+    ways = (False, True)
+    off = [not any(_is_gradient(step, tensor, [one], transposed=way) for way in ways) for one in scopes]
     return 2 * sum(off) > len(off)
 
 

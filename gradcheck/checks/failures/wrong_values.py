@@ -192,11 +192,8 @@ def source_part(failures: PointFailures, application: Application, number: int, 
     places = [
         known[id(node)] for node in postorder(root) if isinstance(node, Call) and node.op == name and id(node) in known
     ]
-    alike = [
-        number
-        for number, other in enumerate(failures.point.applications)
-        if other.owner == application.owner and other.op.name == name
-    ]
+    applied = enumerate(failures.point.applications)
+    alike = [n for n, other in applied if other.owner == application.owner and other.op.name == name]
     if len(places) == len(alike) and number in alike:
         start, end = places[alike.index(number)]
     else:

@@ -208,10 +208,8 @@ def _restricted_gradients(own: Evaluation, right: Evaluation, inputs: Collection
 
     The forward alone may have none, where torch does not record it."""
     (mine,), (theirs,) = own.states, right.states
-    kept = {
-        name: None if g is None and name not in inputs else mine.gradients.get(name, g)
-        for name, g in theirs.gradients.items()
-    }
+    gone = {name for name, g in theirs.gradients.items() if g is None and name not in inputs}
+    kept = {n: None if n in gone else mine.gradients.get(n, g) for n, g in theirs.gradients.items()}
     return replace(own, states=(replace(mine, gradients=kept),))
 
 

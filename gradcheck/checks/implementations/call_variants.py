@@ -156,10 +156,8 @@ def _roots_alone(problem: Problem) -> Iterator[CallVariant]:
     (step,), (seeds,) = problem.case.steps, problem.seeds
     for root in seeds:
         one = replace(step, roots={root: step.roots[root]})
-        case = replace(problem.case, steps=(one,))
-        yield CallVariant(
-            "one_output", replace(problem, case=case, seeds=({root: seeds[root]},)), PLAIN_CALL, detail=root
-        )
+        alone = replace(problem, case=replace(problem.case, steps=(one,)), seeds=({root: seeds[root]},))
+        yield CallVariant("one_output", alone, PLAIN_CALL, detail=root)
 
 
 def _with_incoming(problem: Problem, change: Callable[[np.ndarray], np.ndarray]) -> Problem:

@@ -212,11 +212,8 @@ def _diagnose_nonlinearity(engine: CodeEngine, c: Comparison, seen: EvidenceAtPo
 def _evidence_at_other_sizes(context: Context, engine: CodeEngine, c: Comparison) -> Iterator[tuple[Point, Evidence]]:
     own = [context.points.at(c.trial).problem.sizes]
     for point in context.points.trials:
-        if (
-            point.problem.sizes not in own
-            and len(own) <= _SIZES
-            and (found := _evidence_at(point, engine, c)) is not None
-        ):
+        is_new = point.problem.sizes not in own and len(own) <= _SIZES
+        if is_new and (found := _evidence_at(point, engine, c)) is not None:
             own.append(point.problem.sizes)
             yield point, found
 

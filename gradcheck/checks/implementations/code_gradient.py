@@ -67,9 +67,8 @@ class CodeGradient:
         """The results' rounding over each element: noise beside zeros."""
         (seeds,), values = self.point.problem.seeds, self.point.evaluation(self.engine).states[0].values
         with np.errstate(all="ignore"):
-            total = sum(
-                float(np.sum(np.abs(wide(values[root]) * wide(g)))) for root, g in seeds.items() if g is not None
-            )
+            products = (wide(values[root]) * wide(g) for root, g in seeds.items() if g is not None)
+            total = sum(float(np.sum(np.abs(product))) for product in products)
         largest, unit = _largest(self.array), epsilon(self.array.dtype)
         size = unit * total / np.maximum(np.abs(wide(self.array)), np.sqrt(unit) * largest)
         return np.asarray(size if np.isfinite(total) else np.zeros(self.array.shape))

@@ -107,9 +107,8 @@ def ignores_small_changes(engine: CodeEngine, point: Point) -> bool:
     small, large = moved
     should = stays = 0
     for name in point.problem.seeds[0]:
-        if name in at_rest and at_rest[name].shape == getattr(small.get(name), "shape", 0) == getattr(
-            large.get(name), "shape", 0
-        ):
+        shapes = {getattr(one.get(name), "shape", None) for one in (at_rest, small, large)}
+        if len(shapes) == 1 and None not in shapes:
             rest, near, far = (wide(one[name]) for one in (at_rest, small, large))
             with np.errstate(all="ignore"):
                 wanted = np.abs(far - rest) * (_SMALL / _LARGE) > _MIN_EXPECTED_UNITS * _EPSILON * np.abs(rest)

@@ -76,11 +76,8 @@ class CodeRounding:
         # the reference's own rounding in low precision is no fault of the code
         again = recheck_with_allowance(replace(c, status="failed"), _MARGIN * noise, float("inf"), precise.get(key))
         if again.status != "passed":
-            return (
-                self._half_precision_noise.allow_rounding(c, point)
-                if got.dtype.itemsize == 2 and self.engine.code.is_torch
-                else c
-            )
+            is_half = got.dtype.itemsize == 2 and self.engine.code.is_torch
+            return self._half_precision_noise.allow_rounding(c, point) if is_half else c
         return again.with_notes(fact("own_rounding", engine=c.engine, size=float(np.max(noise, initial=0.0))))
 
 

@@ -54,9 +54,8 @@ def check(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
     for constant in list(dict.fromkeys(known))[:_MOST]:
         for sign in (1.0, -1.0):
             number += 1
-            yield from _check_at(
-                context, engine, context.points.branch_point(_inputs_around(own, sign * constant), number)
-            )
+            around = _inputs_around(own, sign * constant)
+            yield from _check_at(context, engine, context.points.branch_point(around, number))
     for sizes in _sizes(context, block_sizes(engine.code.constants)):
         number += 1
         yield from _check_at(context, engine, context.points.point_of_sizes(sizes, number, 1))

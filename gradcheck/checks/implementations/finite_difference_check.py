@@ -156,9 +156,9 @@ def _compare_one(claim: CodeGradient, forward: np.ndarray | None, by_forward: Co
     if failed is None and (not forward_agrees or (claim.point.trial is None and checks.unclear_count)):
         is_low = epsilon(claim.array.dtype) > _DOUBLE  # differences are hardly ever clear
         units = islice(unit_directions(claim), _FEW_UNITS if forward_agrees and is_low else None)
-        failed = checks.first_failure(units) or (
-            None if forward_agrees else checks.first_failure(joint_directions(claim))
-        )
+        failed = checks.first_failure(units)
+        if failed is None and not forward_agrees:
+            failed = checks.first_failure(joint_directions(claim))
     if failed is not None:
         return _in_all_elements(failed, claim, by_forward)
     if checks.kinked:
@@ -249,9 +249,8 @@ def _is_sure(claim: CodeGradient, direction: np.ndarray, found: Slope, scale: fl
     """Return whether a contradiction persists beyond rounding at finer steps."""
     noise = claim.noise.at(claim.point, claim.name)
     allowed = 0.0
-    if found.kinked and _agrees(
-        claim, direction, with_sides_nearby(claim, direction, found), scale, _MAX_ERROR * scale
-    ):
+    slack = _MAX_ERROR * scale
+    if found.kinked and _agrees(claim, direction, with_sides_nearby(claim, direction, found), scale, slack):
         return False
     if noise is not None and not found.kinked and noise.shape == direction.shape and not _is_noise_alone(claim, found):
         allowed = float(np.sum(noise * np.abs(direction)))
@@ -316,9 +315,8 @@ def _in_all_elements(failed: Comparison, claim: CodeGradient, by_forward: Compar
     if found is None or claim.values is None:
         return failed
     want, error = found[0].astype(claim.array.dtype), found[1]
-    again = compare(
-        claim.gradient, want, replace(claim.tolerance, atol=_BARS * error + claim.tolerance.atol), failed.subject
-    )
+    tolerance = replace(claim.tolerance, atol=_BARS * error + claim.tolerance.atol)
+    again = compare(claim.gradient, want, tolerance, failed.subject)
     return again.with_notes(*failed.notes) if again.status == "failed" else failed
 
 

@@ -93,9 +93,8 @@ def _check_implementation(
         engine.patched_functions += patches.undo()  # before its entry is evaluated
         _run_stages(own, engine)
         # conventions at a kink are the code's own; a wrong reference is wrong in the graph too
-        at_kink = any(
-            (c.status == "not_differentiable" and c.trial is None) or c.passes_by_wrong_reference for c in own.found
-        )
+        own_kinks = (c for c in own.found if c.status == "not_differentiable" and c.trial is None)
+        at_kink = any(own_kinks) or any(c.passes_by_wrong_reference for c in own.found)
         if dtype == context.case.dtype and not own.errors and not _failed(own) and not at_kink:
             own.found += _check_in_graph(context, engine, case)
     patches.undo()

@@ -120,9 +120,8 @@ def _first_reproduction(result: CaseResult, call_of: _CallOf) -> str:
 def _failures(result: CaseResult) -> Iterator[tuple[Comparison | None, list[str]]]:
     """Yield failed comparisons of numbers, or None with an exception's texts."""
     failed = _failed(result)
-    ranked = sorted(
-        (c for c in failed if c.what in _SHOWN), key=lambda c: (c.trial is not None, list(_SHOWN).index(c.what))
-    )
+    shown = [c for c in failed if c.what in _SHOWN]
+    ranked = sorted(shown, key=lambda c: (c.trial is not None, list(_SHOWN).index(c.what)))
     yield from ((c, []) for c in ranked)
     errors: Iterable[Comparison | Failure] = [*result.errors, *failed]
     messages = (one.mismatch if isinstance(one, Comparison) else one.message for one in errors)

@@ -134,11 +134,8 @@ def _is_due_to_intermediates(engine: CodeEngine, problem: Problem, c: Comparison
         moved = np.asarray(wide(array) + sign * step * way).astype(array.dtype)
         there = replace(problem, inputs={**problem.inputs, c.tensor: moved})
         gradients = gradients_with_intermediates_of(engine, problem, there)
-        total += sign * sum(
-            float(np.sum(wide(gradients[name]) * wide(probe)))
-            for name, probe in probes_of(problem).items()
-            if name in gradients
-        )
+        probes = ((gradients[n], probe) for n, probe in probes_of(problem).items() if n in gradients)
+        total += sign * sum(float(np.sum(wide(gradient) * wide(probe))) for gradient, probe in probes)
     found, want = total / (2 * step), float(np.sum(missing * way))
     return abs(found - want) <= _NEAR * float(np.sum(np.abs(missing * way)))
 

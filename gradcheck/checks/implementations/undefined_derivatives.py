@@ -33,11 +33,8 @@ def excuse_undefined(context: Context) -> None:
     """Excuse NaN at drawn points where the entry has a kink, or 0 / 0."""
     failed = [(place, c) for place, c in enumerate(context.found) if c.status == "failed" and is_undefined(c)]
     drawn = [(place, c, c.trial.number) for place, c in failed if c.trial]
-    nowhere = {
-        number
-        for _, c, number in drawn
-        if (_has_kinks_at_zeros if c.what is ClaimKind.VALUE else _is_at_kink)(context, c)
-    }
+    tests = {ClaimKind.VALUE: _has_kinks_at_zeros}
+    nowhere = {number for _, c, number in drawn if tests.get(c.what, _is_at_kink)(context, c)}
     for place, c, number in drawn:
         if c.what in (ClaimKind.GRADIENT, ClaimKind.VALUE) and number in nowhere:
             verdict = fact("undefined_at_kink", engine=c.engine)

@@ -62,9 +62,8 @@ def _gradients(e: Explanation, width: int) -> Iterator[str]:
     for name, expr in e.let.items():
         yield from wrap(f"let {name} = {to_text(expr)}", width, "  ", "      ")
     for formula in e.formulas:
-        yield from wrap(
-            f"{plain(formula.tensor)} {_shape(formula.shape)} = {to_text(formula.expr)}", width, "  ", "      "
-        )
+        subject = f"{plain(formula.tensor)} {_shape(formula.shape)}"
+        yield from wrap(f"{subject} = {to_text(formula.expr)}", width, "  ", "      ")
         for remark in (*_condition_lines(formula), *_remarks(formula)):
             yield f"      ({remark})"
     for name in e.incoming:

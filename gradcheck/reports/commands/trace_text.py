@@ -132,13 +132,8 @@ class _EventTree:
         return [*first, *gap, *(line for block in blocks[-LAST:] for line in self._block_lines(block))]
 
     def lines_about(self, trace: Trace, chosen: set[Tensor]) -> list[str]:
-        lines = [
-            line
-            for block in self._blocks(trace)
-            for event, number in block
-            if is_event_about(event, chosen)
-            for line in self._lines(event, number)
-        ]
+        events = (pair for block in self._blocks(trace) for pair in block if is_event_about(pair[0], chosen))
+        lines = [line for pair in events for line in self._lines(*pair)]
         return lines or ["  no gradient arrives there in this pass"]
 
     def _blocks(self, trace: Trace) -> list[list[tuple[Received | PassedOn, int]]]:

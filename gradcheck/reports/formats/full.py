@@ -179,19 +179,15 @@ def _counted(cases: Sequence[CaseResult]) -> str:
 def _legend(result: RunResult) -> str:
     found = {_mark(case) for case in result.cases}
     words = {mark: status for status, mark in MARKS.items()} | {QUALIFIED_MARK: "passed with a remark"}
-    return ", ".join(
-        f"{mark} {word}" for mark, word in sorted(words.items(), key=lambda m: m[0] != ".") if mark in found
-    )
+    ordered = sorted(words.items(), key=lambda item: item[0] != ".")
+    return ", ".join(f"{mark} {word}" for mark, word in ordered if mark in found)
 
 
 def _cases(file: str, cases: Sequence[CaseResult], look: Look) -> list[Text]:
     """Return the file, and a line for each case that is not described below."""
     good = [case for case in cases if not case.is_failing]
-    shown = (
-        cases
-        if look.verbosity > 0
-        else [c for c in cases if not c.is_failing or mutation_score_lines(c) or remark_messages(c)]
-    )
+    is_full = look.verbosity > 0
+    shown = [c for c in cases if is_full or not c.is_failing or mutation_score_lines(c) or remark_messages(c)]
     if not shown:
         return []
     room = min(_NAME, max((cell_len(plain(case.name)) for case in good), default=0))

@@ -71,9 +71,8 @@ def _add(suite: Element, case: CaseResult) -> None:
         return
     first, *_ = failure_messages(case)
     entry = SubElement(testcase, word, type=case.status, message=_legal(first.message))
-    entry.text = _legal(
-        "\n" + "\n".join(line.plain for line in failed_case_lines(case, Look(width=100, verbosity=1))) + "\n"
-    )
+    lines = failed_case_lines(case, Look(width=100, verbosity=1))
+    entry.text = _legal("\n".join(["", *(line.plain for line in lines), ""]))
 
 
 def _reason(case: CaseResult) -> str:

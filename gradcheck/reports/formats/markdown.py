@@ -57,12 +57,8 @@ def _in_full(case: CaseResult) -> list[str]:
 
 
 def _text(text: str) -> str:
-    escaped = (
-        _MARKUP.sub(r"\\\1", plain(truncate(text, _SENTENCE)))
-        .replace(r"\&", "&amp;")
-        .replace(r"\<", "&lt;")
-        .replace(r"\>", "&gt;")
-    )
+    escaped = _MARKUP.sub(r"\\\1", plain(truncate(text, _SENTENCE)))
+    escaped = escaped.replace(r"\&", "&amp;").replace(r"\<", "&lt;").replace(r"\>", "&gt;")
     return _LINKS.sub("<!-- -->", escaped)
 
 

@@ -239,9 +239,8 @@ def _node_details(
         own = claims.get(node.name, [])
         lines = [f"{node.name} = {node.text}"] if node.kind == "entry" else [f"{node.kind} {node.text}"]
         lines += _statistics(seen.get(node.name), own, node.kind == "entry") or _shape(own)
-        wrong = list(
-            dict.fromkeys(title(c) if c.cause else headline(c) for c in own if c.status in ("failed", "undecided"))
-        )
+        failed = (c for c in own if c.status in ("failed", "undecided"))
+        wrong = list(dict.fromkeys(title(c) if c.cause else headline(c) for c in failed))
         right = list(dict.fromkeys(c.what.replace("_", " ") for c in own if c.status == "passed"))
         lines += wrong[:_CLAIMS] + ([f"right: {', '.join(right)}"] if right else [])
         known[node.name] = (verdicts.get(node.name, "unknown"), tuple(lines))

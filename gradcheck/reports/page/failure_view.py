@@ -207,9 +207,8 @@ def source_line(found: SourceLocation) -> SourceLine | None:
     line, start, end = found.line.rstrip(), found.start, found.start + found.length
     before, meant, after = line[:start], line[start:end], line[end:]
     before = before if len(before) <= MOST_IN_A_LINE else f"…{before[1 - MOST_IN_A_LINE :]}"
-    return SourceLine(
-        found.place.line, plain(before), *(plain(truncate(text, MOST_IN_A_LINE)) for text in (meant, after))
-    )
+    shown = (plain(truncate(text, MOST_IN_A_LINE)) for text in (meant, after))
+    return SourceLine(found.place.line, plain(before), *shown)
 
 
 def last_characters(text: str) -> str:

@@ -110,9 +110,8 @@ def draw_heat_map(c: Comparison) -> HeatMap | None:
         texts = [_texts(table, got.size) for table in tables]
         panels = [_cells(one, text, labels, differ) for one, text in zip(titles, texts, strict=False)]
         pairs = zip(ratios.reshape(-1).tolist()[: got.size], places.reshape(-1).tolist(), strict=False)
-        panels.append(
-            _cells(titles[2], _rows([_log(*pair) for pair in pairs], places.shape[1]), labels, differ, places)
-        )
+        logs = _rows([_log(*pair) for pair in pairs], places.shape[1])
+        panels.append(_cells(titles[2], logs, labels, differ, places))
         return HeatMap(tuple(panels), found, notes=notes)
     heat = _images(titles, tables, places, found)
     return replace(heat, notes=(*notes, *heat.notes, _axes(got.shape, places.shape)))

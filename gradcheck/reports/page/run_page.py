@@ -190,9 +190,8 @@ def _causes(found: Causes, numbers: dict[int, int]) -> Iterator[CauseView]:
         yield CauseView(title, truncate(group_detail(group), MOST_TITLE), _suggested_formula(group.lead), links, more)
     single = [member for _, members in found.cases for member in members]
     for member in single[: max(0, MOST_CAUSES - len(found.groups))]:
-        yield CauseView(
-            truncate(member_title(member), MOST_TITLE), "", _suggested_formula(member), (_link(member, numbers),)
-        )
+        title = truncate(member_title(member), MOST_TITLE)
+        yield CauseView(title, "", _suggested_formula(member), (_link(member, numbers),))
 
 
 def _suggested_formula(member: GroupMember) -> str:

@@ -164,12 +164,8 @@ def reasons(c: Comparison, everything: bool = True) -> list[tuple[str, str]]:
     found = [d for d in c.diagnoses if d.kind not in (*_SUGGESTIONS, "counterexample")]
     if suggestions(c):  # a correction says more than that no reason is known
         found = [d for d in found if d.kind != "unknown"]
-    told = [
-        "no known mistake explains it"
-        if d.message.kind == "nothing_explains_it" and not everything
-        else plain(say(d.message))
-        for d in found
-    ]
+    short = {} if everything else {"nothing_explains_it": "no known mistake explains it"}
+    told = [short.get(d.message.kind) or plain(say(d.message)) for d in found]
     return [("or" if index else "cause", text) for index, text in enumerate(told)]
 
 

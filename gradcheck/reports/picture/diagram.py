@@ -56,11 +56,8 @@ def diagram_of_case(case: Case) -> Diagram:
     used = Counter(name for claim in case.graph.values() for name in _names(claim.expr))
     roots = {root.partition("[")[0] for step in case.steps for root in step.roots}
     nodes = [DiagramNode(name, "input", _of_value(value), is_root=name in roots) for name, value in case.inputs.items()]
-    nodes += [
-        DiagramNode(name, "constant", _of_value(value), needs_gradient=False)
-        for name, value in case.constants.items()
-        if name in used
-    ]
+    constants = ((name, _of_value(value)) for name, value in case.constants.items() if name in used)
+    nodes += [DiagramNode(name, "constant", text, needs_gradient=False) for name, text in constants]
     nodes += [DiagramNode(name, "entry", claim.text, is_root=name in roots) for name, claim in case.graph.items()]
     places = {node.name: place for place, node in enumerate(nodes)}
     edges: list[Edge] = []
@@ -137,9 +134,6 @@ def nearest_nodes(graph: Diagram, most: int) -> Diagram:
                 waiting.append(one)
     places = {old: new for new, old in enumerate(sorted(kept))}
     nodes = tuple(graph.nodes[old] for old in places)
-    edges = tuple(
-        Edge(places[e.source], places[e.target], e.times)
-        for e in graph.edges
-        if e.source in places and e.target in places
-    )
+    drawn = (e for e in graph.edges if e.source in places and e.target in places)
+    edges = tuple(Edge(places[e.source], places[e.target], e.times) for e in drawn)
     return Diagram(nodes, edges, graph.omitted_nodes + len(graph.nodes) - len(nodes))

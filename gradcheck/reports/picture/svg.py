@@ -62,9 +62,8 @@ def to_svg(graph: Diagram, *, alone: bool = False, titles: bool = False, label: 
 
 def picture_styles() -> str:
     """Return the styles of the picture, with its colours."""
-    return css_colours("graph") + files("gradcheck.reports").joinpath("page/static/graph.css").read_text(
-        encoding="utf-8"
-    )
+    styles = files("gradcheck.reports").joinpath("page/static/graph.css")
+    return css_colours("graph") + styles.read_text(encoding="utf-8")
 
 
 def _size(node: DiagramNode) -> tuple[float, float]:

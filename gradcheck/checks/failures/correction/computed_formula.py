@@ -110,10 +110,8 @@ class ComputedFormulas:
         return None if found is None else _formula_fact(right, found)
 
     def _first_at_all_points(self, search: FormulaSearch, seen: Sequence[tuple[Scope, Evidence]]) -> Expr | None:
-        fitting = chain(
-            self._fitting_mistakes(search),
-            (c.part for found in search.fits_by_edit_count() for c in found[:_MOST_ASKED]),
-        )
+        edited = (c.part for found in search.fits_by_edit_count() for c in found[:_MOST_ASKED])
+        fitting = chain(self._fitting_mistakes(search), edited)
         for part in fitting:
             expr = search.pool.exprs[part]
             if all(_evaluates_to(expr, scope, evidence, evidence.got_or_zeros) for scope, evidence in seen):

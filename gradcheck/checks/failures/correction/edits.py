@@ -209,11 +209,8 @@ def change_tensor(at: EditPosition) -> Iterator[int]:
     """
     array = at.pool.array(at.part)
     is_function = is_op(at.node, *at.operands.functions)
-    if (
-        (isinstance(at.node, (Name, Gradient)) or is_function)
-        and array is not None
-        and not isinstance(at.parent, Attribute)
-    ):
+    is_one = isinstance(at.node, (Name, Gradient)) or is_function
+    if is_one and array is not None and not isinstance(at.parent, Attribute):
         yield from at.operands.of_shape(array.shape, at.part) if not is_function else ()
         yield from (part for part, shape in at.operands.parts if shape == array.shape and at.parent is not None)
         if at.operands.is_broken and at.parent is not None:

@@ -163,17 +163,13 @@ class Suggester:
         pool = ExpressionPool(scope, scope.gradients)
         root = pool.add(claim.expr)
         derived = self.derived.of(name)
-        operands = operands_of(
-            pool, self._case_before_step(step), name, derived, [claims.scope for claims in held[:MAX_SCOPES]]
-        )
+        scopes = [claims.scope for claims in held[:MAX_SCOPES]]
+        operands = operands_of(pool, self._case_before_step(step), name, derived, scopes)
         got = pool.array(root)
         operands = replace(operands, is_broken=got is None or got.shape != want.shape)
         search = FormulaSearch(pool, operands, root, want, min(FORMULA_BUDGET, self.budget))
-        known = (
-            claim.expr,
-            *self.derived.without_shared_steps(name),
-            *(c.expr for c in (*self.case.graph.values(), *self.case.let.values())),
-        )
+        stated = (c.expr for c in (*self.case.graph.values(), *self.case.let.values()))
+        known = (claim.expr, *self.derived.without_shared_steps(name), *stated)
         tidier = Tidier(pool, search.fits, known, self._simplifier)
         all_verified = True
         text = None
@@ -255,9 +251,7 @@ class Suggester:
         return proof.status == "proved" if len(held) == 1 else proof.status != "refuted"
 
     def certainty(self, name: str, text: str) -> Fact:
-        points = [
-            point for point in self.points.seed_independent() if point.trial is None or point.trial.kind != "branch"
-        ]
+        points = [p for p in self.points.seed_independent() if p.trial is None or p.trial.kind != "branch"]
         problems = [replace(point.problem, case=self.case) for point in points]
         try:
             proofs = [prove(one, [(name, Claim(text, parse(text)))], one.seed)[0] for one in problems]
@@ -300,9 +294,8 @@ def refute(context: Context) -> None:
         if _has_wrong_shape(c) or budget.is_spent or _is_wrong_at_kinks_alone(context, c):
             continue
         within = WorkBudget(WORK, within=budget)
-        shown = counterexample(
-            case_with_fixed_steps(context, c), c.tensor, claim, within, of_shape=False, quick=core_gradients
-        )
+        case = case_with_fixed_steps(context, c)
+        shown = counterexample(case, c.tensor, claim, within, of_shape=False, quick=core_gradients)
         if shown is not None:
             _add_diagnosis(context, place, Diagnosis("counterexample", counterexample_fact(shown, c.tensor)))
 

@@ -54,7 +54,7 @@ def factor(e: Evidence) -> Iterator[Guess]:
     if constant is None or any(abs(constant - other) <= unit for other in (0, 1, -1)):
         return  # 1 is no factor: the difference is orthogonal to `want`
     digits = max(1, int(-math.log10(unit)) - 1)
-    reliable = tuple(float(f"{part:.{digits}e}") for part in (complex(constant).real, complex(constant).imag))
+    reliable = complex(*(float(f"{part:.{digits}e}") for part in (complex(constant).real, complex(constant).imag)))
     yield Guess(reliable, _factor_fact(constant, e), wide(e.want) * constant)
 
 

@@ -95,9 +95,8 @@ def swapped_operands(e: Evidence, rule: Rule) -> Iterator[Guess]:
             exchanged = rule.gradient_with_tensors({mine: tensors[other], other: tensors[mine]})
         found = fact("arguments_swapped", one=other, other=mine, gradients=False)
         yield Guess(("operands", other), found, exchanged)
-        partners = rule.reference_pullback(
-            rule.application_with({mine: tensors[other], other: tensors[mine]}), rule.cotangents
-        )
+        swapped = rule.application_with({mine: tensors[other], other: tensors[mine]})
+        partners = rule.reference_pullback(swapped, rule.cotangents)
         if len(partners) == 2 == len(tensors) and rule.application.op.name not in PRODUCTS:  # their factors are
             found = fact("arguments_swapped", one=other, other=mine, gradients=True)
             yield Guess(("both", other), found, partners[1 - rule.index])
