@@ -222,6 +222,11 @@ class Comparison:
         return sum(array.nbytes for array in (self.got_array, self.want_array, self.mask) if array is not None)
 
     @property
+    def wrong_step(self) -> str:
+        """The step of the derivation that is at fault, or ""."""
+        return str(self.cause.origin["name"]) if self.cause is not None and self.cause.origin.kind == "step" else ""
+
+    @property
     def passes_by_wrong_reference(self) -> bool:
         """True if it passes because the reference is wrong here."""
         return self.status == "passed" and self.verdict is not None and self.verdict.kind == "reference_wrong"

@@ -144,8 +144,7 @@ def _claim_key(c: Comparison) -> Hashable:
     if not c.formula:
         return None
     mistakes = tuple((d.kind, d.formula) for d in c.diagnoses if d.formula or d.confidence)
-    step = c.cause.origin["name"] if c.cause is not None and c.cause.origin.kind == "step" else ""
-    return c.what, c.tensor, c.formula, step, mistakes, _fact_structure(c.mismatch)
+    return c.what, c.tensor, c.formula, c.wrong_step, mistakes, _fact_structure(c.mismatch)
 
 
 def _fact_structure(found: Fact | None) -> Hashable:

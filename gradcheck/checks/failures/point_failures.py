@@ -51,14 +51,9 @@ class PointFailures:
 
     def failed(self, kinds: Collection[ClaimKind] = (), engine: str = "") -> list[int]:
         """Return the places of failures, of some kinds or one engine."""
-        return [
-            place
-            for place, c in enumerate(self.comparisons)
-            if c.status == "failed"
-            and (not kinds or c.what in kinds)
-            and engine in ("", c.engine)
-            and (self.point.trial is None or self.is_here(c))
-        ]
+        failed = ((place, c) for place, c in enumerate(self.comparisons) if c.status == "failed")
+        asked = ((place, c) for place, c in failed if engine in ("", c.engine) and (not kinds or c.what in kinds))
+        return [place for place, c in asked if self.point.trial is None or self.is_here(c)]
 
     def failed_here(self, kinds: Collection[ClaimKind] = (), engine: str = "") -> list[int]:
         """Return the places of failures at this point's numbers."""

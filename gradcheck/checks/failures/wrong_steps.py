@@ -235,10 +235,6 @@ def _failing_comparison(found: WrongStep, step: Claim, claims: Sequence[StepClai
     return None
 
 
-def is_about_step(c: Comparison) -> bool:
-    return c.cause is not None and c.cause.origin.kind == "step"
-
-
 def with_missing_factor(cause: Cause | None, diagnoses: Sequence[Diagnosis]) -> Cause | None:
     """Return a step's cause with the missing factor, if that is all."""
     if cause is None or cause.origin.kind != "step":
@@ -257,11 +253,11 @@ def case_with_fixed_steps(context: Context, c: Comparison) -> Case:
     """
     case, right = context.case, {}
     for other in context.found:
-        if is_about_step(other) and other.cause is not None:
-            right[other.cause.origin["name"]] = _intended_step(other)
+        if other.wrong_step:
+            right[other.wrong_step] = _intended_step(other)
     before = list(case.let)
-    if is_about_step(c) and c.cause is not None:
-        before = before[: before.index(c.cause.origin["name"])]
+    if c.wrong_step:
+        before = before[: before.index(c.wrong_step)]
     if right.keys().isdisjoint(before):
         return case
     return replace(case, let={**case.let, **{name: right[name] for name in before if name in right}})
@@ -276,9 +272,8 @@ def _intended_step(c: Comparison) -> Claim:
 
 def claim_of(case: Case, c: Comparison) -> Claim | None:
     """Return the formula or step that a comparison is about."""
-    if is_about_step(c):
-        assert c.cause is not None
-        return case.let[c.cause.origin["name"]]
+    if c.wrong_step:
+        return case.let[c.wrong_step]
     return next((claim for claim in case.formulas.get(c.tensor, ()) if claim.text == c.formula), None)
 
 

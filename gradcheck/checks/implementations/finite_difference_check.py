@@ -187,11 +187,8 @@ class _DifferenceChecks:
         for direction in directions:
             size = max(self.scale, float(np.nansum(np.abs(got * direction))))
             found = claim.slope(direction, scale=size)
-            if (
-                found is None
-                or not _is_clear(claim, found, self.scale)
-                or (found.kinked and np.count_nonzero(direction) > 1)
-            ):
+            is_joint = np.count_nonzero(direction) > 1
+            if found is None or not _is_clear(claim, found, self.scale) or (found.kinked and is_joint):
                 self.unclear_count += 1
                 continue
             # torch has no number either: at drawn inputs that is no failure

@@ -98,8 +98,7 @@ def main_failure_of(result: CaseResult) -> Comparison | None:
 
 
 def _is_asked_for(c: Comparison) -> bool:
-    is_step = c.cause is not None and c.cause.origin.kind == "step"
-    return not c.what.is_asked_for_by_run and not is_step
+    return not c.what.is_asked_for_by_run and not c.wrong_step
 
 
 def _failure_details(c: Comparison) -> tuple[str, ...]:

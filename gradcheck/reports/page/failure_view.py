@@ -181,16 +181,11 @@ def _change(c: Comparison) -> Change | None:
         return None
     edit, text = known[1], c.formula
     parts = (text[: edit.start], text[edit.start : edit.end], edit.text, text[edit.end :])
-    return Change(plain(_step(c) or c.tensor), *map(plain, parts))
-
-
-def _step(c: Comparison) -> str:
-    is_step = c.cause is not None and c.cause.origin.kind == "step"
-    return str(c.cause.origin["name"]) if is_step and c.cause is not None else ""
+    return Change(plain(c.wrong_step or c.tensor), *map(plain, parts))
 
 
 def _formulas(c: Comparison) -> list[tuple[str, str]]:
-    step = _step(c)
+    step = c.wrong_step
     left = "" if c.what is ClaimKind.CHECK or step else c.tensor
     claimed = f"claimed of {plain(step)}" if step else "claimed"
     claimed = "claimed to be wrong" if c.what.is_stated_wrong else claimed

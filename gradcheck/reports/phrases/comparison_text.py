@@ -43,8 +43,8 @@ _NAMED = 8
 
 def subject(c: Comparison) -> str:
     """Return `gradient of y`, `value of q after step 2`."""
-    if c.cause is not None and _is_step(c):
-        return f"step {plain(c.cause.origin['name'])} for the gradient of {plain(c.tensor)}"
+    if c.wrong_step:
+        return f"step {plain(c.wrong_step)} for the gradient of {plain(c.tensor)}"
     text = _SUBJECTS[c.what].format(tensor=plain(c.tensor), formula=plain(c.formula))
     return f"{text} after step {c.step + 1}" if c.step else text
 
@@ -130,7 +130,7 @@ def cause_text(c: Comparison) -> str:
     """Return `tanh at h: its gradient is wrong; …`; empty if it is no cause."""
     if not c.cause:
         return ""
-    return plain(f"{say(c.cause.origin)}{' ' if _is_step(c) else ': '}{say(c.cause.what)}")
+    return plain(f"{say(c.cause.origin)}{' ' if c.wrong_step else ': '}{say(c.cause.what)}")
 
 
 #: Mismatches of raised errors.
@@ -141,10 +141,6 @@ def op_error_text(c: Comparison) -> str:
     """Return what an op alone raises, or why a step cannot be computed."""
     is_said = c.cause is not None and c.mismatch is not None and c.mismatch.kind in _ERRORS
     return plain(say(c.mismatch)) if is_said and c.cause is not None and c.cause.what != c.mismatch else ""
-
-
-def _is_step(c: Comparison) -> bool:
-    return c.cause is not None and c.cause.origin.kind == "step"
 
 
 def evidence_text(c: Comparison, others: tuple[Comparison, ...] = ()) -> str:
@@ -187,7 +183,7 @@ def counterexamples(c: Comparison, everything: bool = True) -> list[str]:
 
 def consequences(lead: Comparison, wrong: tuple[Comparison, ...]) -> str:
     """Return `wrong only because of this: …`; empty for a derivation's step."""
-    if _is_step(lead):
+    if lead.wrong_step:
         return ""
     rule = "the same rule at" if lead.what is ClaimKind.NODE else "the gradient rule in"
     parts = [

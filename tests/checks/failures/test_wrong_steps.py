@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.checks.failures.wrong_steps import is_about_step, is_formula_supported
+from gradcheck.checks.failures.wrong_steps import is_formula_supported
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.facts import Fact, fact
 from gradcheck.reports.phrases.comparison_text import cause_text
@@ -33,7 +33,7 @@ def net(**changed: str) -> str:
 
 
 def steps(case: CaseResult) -> list[Comparison]:
-    return [c for c in case.comparisons if is_about_step(c)]
+    return [c for c in case.comparisons if c.wrong_step]
 
 
 def meant(c: Comparison) -> list[str]:
@@ -114,7 +114,7 @@ def test_steps_of_one_formula_are_told_each_where_it_is_wrong(
     """)
     found = {c.cause.origin["name"]: meant(c) for c in steps(case) if c.cause is not None}
     assert found == {name: [text] for name, text in told.items()}
-    assert all(c.consequence_of is not None for c in case.comparisons if c.status == "failed" and not is_about_step(c))
+    assert all(c.consequence_of is not None for c in case.comparisons if c.status == "failed" and not c.wrong_step)
 
 
 def test_what_is_suggested_does_not_make_up_for_a_step(check: Check) -> None:

@@ -33,7 +33,7 @@ from gradcheck.checks.failures.correction.tidy_formula import (
 )
 from gradcheck.checks.failures.disagreement import is_confirmed_by_oracle
 from gradcheck.checks.failures.explanation_points import ExplanationPoints
-from gradcheck.checks.failures.wrong_steps import case_with_fixed_steps, is_about_step, wrong_formulas
+from gradcheck.checks.failures.wrong_steps import case_with_fixed_steps, wrong_formulas
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.core import Core
 from gradcheck.errors import GradcheckError
@@ -74,17 +74,16 @@ def suggest(context: Context, points: ExplanationPoints, derived: DerivedFormula
         suggester = Suggester(context, points, derived)
         for place, c, claim in wrong_formulas(context):
             suggester.case = case_with_fixed_steps(context, c)
-            step = c.cause.origin["name"] if c.cause is not None and is_about_step(c) else ""
             if _is_wrong_at_kinks_alone(context, c):
                 text = suggester.derived_text(c.tensor)
                 message = fact("fails_at_ties", formula=text)
                 _add_diagnosis(context, place, Diagnosis("derived", message, formula=text))
             else:
-                found = suggester.suggestion(c.tensor, claim, step)
+                found = suggester.suggestion(c.tensor, claim, c.wrong_step)
                 _add_diagnosis(context, place, found)
                 if found is not None:
                     context.found[place] = suggester.with_cause_of_edit(context.found[place], claim, found.formula)
-            if c.trial is not None and not step and _holds_at_written_numbers(context, c):
+            if c.trial is not None and not c.wrong_step and _holds_at_written_numbers(context, c):
                 _add_diagnosis(context, place, Diagnosis("these_numbers_only", fact("these_numbers_only")))
 
 
