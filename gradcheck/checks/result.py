@@ -25,8 +25,6 @@ MEANT = "meant"
 TrialKind = Literal["drawn", "moved", "incoming", "branch"]
 #: The statuses of a case that make a run fail, the worst first.
 PROBLEM_STATUSES: tuple[CaseStatus, ...] = ("crashed", "invalid", "failed", "xpassed")
-
-
 Made = TypeVar("Made")
 
 
@@ -73,8 +71,7 @@ class Subject:
 
     def passed(self, **found: Any) -> Comparison:
         """Return a passing comparison, the usual one, faster than its class."""
-        found["subject"], found["status"] = self, "passed"
-        return _made(Comparison, found)
+        return _made(Comparison, {"subject": self, "status": "passed", **found})
 
     def failed(self, mismatch: Fact | None = None, **found: Any) -> Comparison:
         """Return a failed comparison, with the mismatch."""
@@ -342,9 +339,7 @@ class RunResult(PrintableResult):
     @property
     def exit_code(self) -> int:
         """The exit code: the highest of 3, 2, 1; 130 if interrupted, 5 if empty."""
-        if self.interrupted:
-            return 130
-        if self.checked_nothing:
-            return 5
+        if self.interrupted or self.checked_nothing:
+            return 130 if self.interrupted else 5
         codes = {"crashed": 3, "invalid": 2, "failed": 1, "xpassed": 1}
         return max((codes.get(case.status, 0) for case in self.cases), default=0)

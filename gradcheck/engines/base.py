@@ -70,6 +70,10 @@ class Evaluation:
     #: The new values of inputs and constants that the engine has changed.
     changed: Mapping[str, np.ndarray] = field(default_factory=dict)
 
+    def state(self, step: int) -> State:
+        """Return the state after a step, without numbers if there is none."""
+        return self.states[step] if step < len(self.states) else State({}, {})
+
 
 @dataclass(frozen=True, slots=True)
 class Application:

@@ -155,7 +155,7 @@ class _BlameAssignment:
 
         Forwards are the core's own, so that it tells about roundings only."""
         c = disagreement.comparison
-        values = self.point.want.states[c.step].values if c.step < len(self.point.want.states) else {}
+        values = self.point.want.state(c.step).values
         one, other = (answer.values for answer in disagreement.answers())
         is_close = np.abs(one - other).max() <= _INEXACT * max(map(largest_finite, values.values()), default=0.0)
         if is_close and sum(np.size(value) for value in values.values()) <= HIGH_PRECISION_ELEMENTS:

@@ -215,5 +215,4 @@ class ReferenceOpErrors:
             return None
 
     def _gradient(self, c: Comparison, evaluation: Evaluation | None) -> np.ndarray | None:
-        states = () if evaluation is None else evaluation.states
-        return states[c.step].gradients.get(c.tensor) if c.step < len(states) else None
+        return None if evaluation is None else evaluation.state(c.step).gradients.get(c.tensor)

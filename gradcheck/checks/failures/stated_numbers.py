@@ -76,8 +76,7 @@ def diagnose_stated_gradients(failures: PointFailures) -> None:
             continue
         if compared.want_array.size < _FEW:
             continue
-        states = failures.point.want.states
-        right = states[compared.step].gradients if compared.step < len(states) else {}
+        right = failures.point.want.state(compared.step).gradients
         others = {name: g for name, g in right.items() if g is not None and name != compared.tensor}
         rtol = compared.rtol or 0.0
         evidence = Evidence(compared.want_array, compared.got_array, others=others, rounding_rtol=rtol, is_stated=True)

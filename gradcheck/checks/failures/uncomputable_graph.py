@@ -261,7 +261,7 @@ def _why_pass_cannot_start(context: Context, step: Step, number: int, kind: str)
     own = context.points.own
     steps = len(context.case.steps)
     if kind == "non_scalar_backward":
-        values = own.want.states[number].values if number < len(own.want.states) else {}
+        values = own.want.state(number).values
         shapes = tuple((root, values[root].shape) for root in step.roots if root in values)
         many = tuple((root, shape) for root, shape in shapes if np.prod(shape) != 1)
         if shapes and not many:
@@ -269,8 +269,7 @@ def _why_pass_cannot_start(context: Context, step: Step, number: int, kind: str)
         return fact("root_of_many", roots=many, step=number + 1, steps=steps)
     if kind == "no_grad_required":
         return fact("root_of_none", roots=tuple(step.roots), step=number + 1, steps=steps)
-    mine = Core().evaluate(own.problem)
-    raised = mine.states[number].error if number < len(mine.states) else None
+    raised = Core().evaluate(own.problem).state(number).error
     if raised is None or raised.kind != kind:
         return None
     return fact(

@@ -36,10 +36,8 @@ def changed_in_place(engine: CodeEngine, c: Comparison, seen: EvidenceAtPoints) 
         if what is None:
             return ()
         found = what if found is None else found
-        states = point.engines.reference.evaluate(moved).states
-        right = states[c.step] if len(states) > c.step else None
-        kept = {} if right is None else right.values if c.what is ClaimKind.VALUE else right.gradients
-        judge = kept.get(c.tensor)
+        right = point.engines.reference.evaluate(moved).state(c.step)
+        judge = (right.values if c.what is ClaimKind.VALUE else right.gradients).get(c.tensor)
         is_explained = is_explained and judge is not None and matches(judge, evidence)
     return () if found is None else (Diagnosis("input_mutated", found, "confirmed" if is_explained else "possible"),)
 

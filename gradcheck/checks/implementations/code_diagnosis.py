@@ -173,8 +173,7 @@ def _whole_at_ties(context: Context, engine: CodeEngine, c: Comparison) -> tuple
     if array is None or np.unique(array).size == array.size:
         return ()
     points = [own, *(_beside(own, c.tensor, number) for number in range(_BESIDE_TIES))]
-    states = [point.evaluation(engine).states for point in points]
-    found = [one[c.step].gradients.get(c.tensor) for one in states if len(one) > c.step]
+    found = [point.evaluation(engine).state(c.step).gradients.get(c.tensor) for point in points]
     gradients = [one for one in found if one is not None and one.shape == array.shape]
     if len(gradients) < len(points):
         return ()
@@ -199,8 +198,7 @@ def _diagnose_nonlinearity(engine: CodeEngine, c: Comparison, seen: EvidenceAtPo
             {name: None if g is None else np.asarray(g * g.dtype.type(2)) for name, g in seeds.items()}
             for seeds in problem.seeds
         )
-        states = engine.evaluate(replace(problem, seeds=doubled)).states
-        twice = states[c.step].gradients.get(c.tensor) if len(states) > c.step else None
+        twice = engine.evaluate(replace(problem, seeds=doubled)).state(c.step).gradients.get(c.tensor)
         if twice is None or evidence.got is None or twice.shape != evidence.got.shape:
             return ()
         off = float(np.max(np.abs(wide(twice) - 2 * wide(evidence.got)), initial=0.0))
@@ -260,8 +258,7 @@ def conjugated_rule(engine: CodeEngine, point: Point, c: Comparison) -> Iterator
     torch would expect, which finite differences confirm."""
     library = _LIBRARIES.get(engine.code.kind, "")
     problem = point.problem
-    states = point.evaluation(engine).states
-    got = states[c.step].gradients.get(c.tensor) if len(states) > c.step else None
+    got = point.evaluation(engine).state(c.step).gradients.get(c.tensor)
     if not library or c.what is not ClaimKind.GRADIENT or got is None or len(problem.seeds) > 1:
         return
     arrays = (got, *(seed for seed in problem.seeds[0].values() if seed is not None))
@@ -288,10 +285,8 @@ def is_smooth(engine: CodeEngine, c: Comparison, seen: EvidenceAtPoints, dtype: 
         n: np.asarray(a * a.dtype.type(factor)) if a.dtype.kind in "fc" else a for n, a in point.problem.inputs.items()
     }
     moved = Point(replace(point.problem, inputs=inputs), point.engines)
-    got, want = moved.evaluation(engine), moved.want
-    if c.step >= min(len(got.states), len(want.states)):
-        return False
-    one, other = (found.states[c.step].gradients.get(c.tensor) for found in (got, want))
+    pair = (moved.evaluation(engine), moved.want)
+    one, other = (found.state(c.step).gradients.get(c.tensor) for found in pair)
     if one is None or other is None or one.shape != evidence.want.shape:
         return False
     before, after = wide(evidence.got) - wide(evidence.want), wide(one) - wide(other)

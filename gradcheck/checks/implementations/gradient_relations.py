@@ -249,9 +249,8 @@ def _is_one_sum(found: np.ndarray, dim: int | None) -> bool:
     size = found[0, 0].size if dim is None else found.shape[dim + 2]
     errors, incoming = np.moveaxis(table.reshape(2, _GRADIENTS, -1, size), 2, 1)
     largest = float(np.max(np.abs(errors)))
-    many = (np.abs(errors) > _SMALL * largest).any(1).sum(
-        1
-    ) >= _FEWEST_ELEMENTS  # any one element is a multiple of a sum
+    # any one element is a multiple of a sum
+    many = (np.abs(errors) > _SMALL * largest).any(1).sum(1) >= _FEWEST_ELEMENTS
     errors, incoming = errors[many], incoming[many]
     left, values, _ = np.linalg.svd(errors, full_matrices=False)
     along = np.einsum("rk,rkn->rn", left[:, :, 0], incoming) / np.linalg.norm(incoming, axis=1)

@@ -265,5 +265,5 @@ def _value(expr: Expr, scope: Scope) -> np.ndarray | None:
 def _gradient(point: Point, entry: str, expr: Expr, c: Comparison) -> np.ndarray | None:
     case = point.problem.case
     changed = replace(case, graph={**case.graph, entry: Claim.of(expr)})
-    states = point.engines.reference.evaluate(replace(point.problem, case=changed)).states
-    return states[c.step].gradients.get(c.tensor) if len(states) > c.step else None
+    found = point.engines.reference.evaluate(replace(point.problem, case=changed))
+    return found.state(c.step).gradients.get(c.tensor)
