@@ -12,6 +12,7 @@ from pathlib import Path
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.errors import Place
 from gradcheck.language.case import Edit, TextSpan
+from gradcheck.reports.safe_text import shared_length
 from gradcheck.safe_files import read_regular
 
 #: The most bytes of a file that is read for a line.
@@ -108,20 +109,11 @@ def _locate_folded_part(lines: tuple[str, ...], place: Place, part: TextSpan) ->
             ahead -= not lines[line][column].isspace()
             column += 1
         if column < len(lines[line]):
-            here = _common_prefix_length(lines[line][column:], part.text[part.start : part.end])
-            return SourceLocation(Place(place.file, line + 1, column + 1), lines[line], column, here)
+            rest = lines[line][column:]
+            same = rest[: shared_length(rest, part.text[part.start : part.end])].rstrip()
+            return SourceLocation(Place(place.file, line + 1, column + 1), lines[line], column, max(1, len(same)))
         line, column = line + 1, 0
     return SourceLocation(place, lines[place.line - 1])
-
-
-def _common_prefix_length(line: str, text: str) -> int:
-    """Return how many characters of the line match the beginning of the text."""
-    length = 0
-    for a, b in zip(line, text, strict=False):
-        if a != b:
-            break
-        length += 1
-    return max(1, len(line[:length].rstrip()))
 
 
 def file_lines(file: str) -> tuple[str, ...]:

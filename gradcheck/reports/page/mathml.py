@@ -87,8 +87,6 @@ class _LatexReader:
     def read(self) -> str:
         for token in self.tokens:
             self._token(token)
-        while len(self.frames) > 1:  # unbalanced, which `to_latex` never writes
-            self._append_item(_row(self.frames.pop().items))
         return "".join(self.frames[0].items)
 
     def _token(self, token: str) -> None:
