@@ -22,7 +22,8 @@ from gradcheck.cli.options import ISOLATED, RUN
 from gradcheck.cli.setting_values import brief, kind_of, read_value, setting_text
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.suggest import did_you_mean
-from gradcheck.safe_files import belongs_to_others, read_regular
+from gradcheck.project_links import belongs_to_others, is_environment
+from gradcheck.safe_files import read_regular
 
 #: The most bytes of a file of settings, some of which tomllib reads in quadratic time.
 _MOST_BYTES = 1_000_000
@@ -329,9 +330,11 @@ class _SettingsFile:
 
     def _own_file(self, path: Path) -> Path:
         """Return a file below the folder of settings; text elsewhere may be code."""
-        inside = os.path.relpath(self.path.parent / path, self.path.parent)
-        if {os.pardir, ".git"} & set(Path(inside).parts) or os.path.isabs(inside):
+        inside = Path(os.path.relpath(self.path.parent / path, self.path.parent))
+        if {os.pardir, ".git"} & set(inside.parts) or inside.is_absolute():
             raise UsageError(f"'{path}' is not below the folder of {self.name}", hint="name it on the command line")
+        if any(is_environment(os.fspath(self.path.parent / one)) for one in inside.parents):
+            raise UsageError(f"'{path}' is in an environment of installed code", hint="name it on the command line")
         return Path(os.path.relpath(self.path.parent / path))
 
     def _engine(self, spec: str) -> str:

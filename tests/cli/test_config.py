@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck import safe_files
+from gradcheck import project_links
 from gradcheck.checks.isolation.time_limit import deadline
 from gradcheck.cli.config import ConfiguredCommand, load_configuration, option_keys
 from gradcheck.cli.group import run_command
@@ -329,6 +329,17 @@ def test_a_file_of_settings_names_no_file_elsewhere(folder: Path, gradcheck: Any
     assert (outcome.code, outcome.err) == (2, f"{told}on the command line\n")
 
 
+@pytest.mark.parametrize("key", ["output = {!r}", "baseline = {!r}", "report = ['full={}']"])
+def test_a_file_of_settings_names_no_file_of_an_environment(folder: Path, gradcheck: Any, key: str) -> None:
+    """Python runs lines of `.pth` files there."""
+    (folder / "venv" / "lib").mkdir(parents=True)
+    (folder / "venv" / "pyvenv.cfg").write_text("")
+    (folder / "gradcheck.toml").write_text(f"{key.format('venv/lib/x.pth')}\n")
+    outcome = gradcheck("config")
+    told = "gradcheck: gradcheck.toml:1:1: 'venv/lib/x.pth' is in an environment of installed code; name it "
+    assert (outcome.code, outcome.err) == (2, f"{told}on the command line\n")
+
+
 def test_processes_of_an_isolated_run_look_in_no_working_directory(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -365,7 +376,7 @@ def test_a_file_of_another_user_is_refused(folder: Path, monkeypatch: pytest.Mon
     (folder / "mine").mkdir(exist_ok=True)
     monkeypatch.chdir(folder / sub)
     others = {folder / "pyproject.toml": {4711}}
-    monkeypatch.setattr(safe_files, "_owners", lambda path: others.get(path, {0}))
+    monkeypatch.setattr(project_links, "_owners", lambda path: others.get(path, {0}))
     with pytest.raises(UsageError, match=r"pyproject.toml' belongs to another user.*--isolated"):
         read_config()
     assert load_configuration(isolated=True).settings == {}
