@@ -64,8 +64,9 @@ class Override:
 
     def applies_to(self, case: Case) -> bool:
         """Return whether the case is in such a file."""
-        file = os.path.abspath(case.place.file)
-        return any(fnmatchcase(file, pattern) or fnmatchcase(file, f"{pattern}{os.sep}*") for pattern in self.patterns)
+        files = {os.path.abspath(case.place.file), os.path.realpath(case.place.file)}
+        patterns = (text for pattern in self.patterns for text in (pattern, f"{pattern}{os.sep}*"))
+        return any(fnmatchcase(file, pattern) for pattern in patterns for file in files)
 
 
 @dataclass(frozen=True, slots=True)

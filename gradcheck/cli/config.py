@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -228,9 +229,8 @@ class _SettingsFile:
             what = "a number of more digits than can be read" if long else "nested too deeply to be read"
             raise UsageError(f"{place}: {what}") from error
         tool = data.get("tool", {})
-        self.section: Any = (
-            data if self.is_gradcheck_toml else tool.get("gradcheck") if isinstance(tool, dict) else None
-        )
+        own = tool.get("gradcheck") if isinstance(tool, dict) else None
+        self.section: Any = data if self.is_gradcheck_toml else own
 
     def _refuse_long_keys(self) -> None:
         """Raise UsageError for a key of more than 100 parts."""
@@ -258,7 +258,8 @@ class _SettingsFile:
             for path in paths:
                 if not (set("*?[") & set(path) or os.path.exists(path)):
                     raise UsageError(f"{self._place('paths', number)}: there is no '{path}' to override options for")
-            yield tuple(os.path.abspath(path) for path in paths), found
+            texts = (escape(path) if os.path.lexists(path) else path for path in paths)
+            yield tuple(os.path.normpath(os.path.join(escape(os.getcwd()), text)) for text in texts), found
 
     def _settings(self, table: Mapping[str, Any], known: tuple[str, ...], number: int = -1) -> dict[str, Setting]:
         """Return the settings of one table; `number` counts override tables."""

@@ -235,7 +235,8 @@ def tensor_of(array: np.ndarray) -> torch.Tensor:
     """Return a tensor with a copy of the array."""
     if array.dtype == dtypes.BFLOAT16:
         return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
-    return torch.from_numpy(array.copy())
+    # NumPy has two integer types of 64 bits, of which torch takes one
+    return torch.from_numpy(array.astype(array.dtype.str, order="C"))
 
 
 def _cast(gradient: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

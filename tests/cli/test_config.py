@@ -257,6 +257,27 @@ def test_mistakes_in_overrides_are_told(folder: Path, text: str, message: str) -
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("below", "file", "pattern"),
+    [
+        ("we[ird]", "a.yaml", "cases/a.yaml"),
+        (".", "a[1].yaml", "cases/a[1].yaml"),
+        ("x*y", "a1.yaml", "cases/a[0-9].*"),
+    ],
+)
+def test_letters_of_patterns_in_paths_are_letters(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, gradcheck: Any, below: str, file: str, pattern: str
+) -> None:
+    here = folder / below
+    (here / "cases").mkdir(parents=True)
+    (here / "linked").symlink_to("cases")
+    (here / "cases" / file).write_text("inputs: {x: [1, 2]}\ngraph: {y: (x * x).sum()}\nexpected: {x: [2, 4.0001]}\n")
+    table = f"rtol = 1e-3\n[[overrides]]\npaths = ['{pattern}']\nrtol = 1e-12\n"
+    (here / "gradcheck.toml").write_text(table)
+    monkeypatch.chdir(here)
+    assert [gradcheck("run", "-q", place).code for place in ("cases", "linked")] == [1, 1]
+
+
 def test_overrides_are_looked_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not for each key of each of them, which would take time in proportion to the square of their number."""
     table = '[[tool.gradcheck.overrides]]\npaths = ["a*"]\n'

@@ -67,7 +67,8 @@ class Rule:
         return self.right_gradient(self.application_with(changed))
 
     def application_with(self, changed: Mapping[int, np.ndarray]) -> Application:
-        return with_arrays(self.application, [changed.get(i, array) for i, array in enumerate(self.tensors)])
+        arrays = (np.asarray(changed.get(i, array)) for i, array in enumerate(self.tensors))  # NumPy returns scalars
+        return with_arrays(self.application, list(arrays))
 
     def right_gradient(
         self, application: Application, cotangents: Sequence[np.ndarray | None] | None = None

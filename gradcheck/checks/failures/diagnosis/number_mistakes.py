@@ -212,7 +212,7 @@ def truncated_arguments(e: Evidence) -> Iterator[Guess]:
             yield Guess(position, found, cut_off)
     incoming = e.rule.incoming
     if incoming is not None and incoming.dtype.kind == "f":
-        cut_off = e.rule.right_gradient(e.rule.application, [np.trunc(incoming)])
+        cut_off = e.rule.right_gradient(e.rule.application, [np.asarray(np.trunc(incoming))])
         if cut_off is not None and not e.agree(cut_off, e.want):
             yield Guess("incoming", fact("incoming_truncated"), cut_off)
 
