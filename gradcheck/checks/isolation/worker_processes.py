@@ -70,7 +70,7 @@ class ProcessEnded(RuntimeError):
 def can_fork() -> bool:
     """Return whether a fork of this process can continue."""
     alone = threading.current_thread() is threading.main_thread()
-    return sys.platform.startswith("linux") and alone and not any(name in sys.modules for name in THREADED)
+    return sys.platform.startswith("linux") and alone and sys.modules.keys().isdisjoint(THREADED)
 
 
 class LocalExecutor(Executor):

@@ -6,6 +6,7 @@ cases are sent again one by one: one that is lost again is the culprit.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -96,7 +97,9 @@ def plan_run(
     if options.executor is not None:
         make = executor_factory(options.executor) if isinstance(options.executor, str) else options.executor
         return ParallelPlan(make, _IN_FLIGHT_REMOTE, _size(number, _IN_FLIGHT_REMOTE), answers=answers)
-    if (options.jobs > 1 or options.in_workers) and number:
+    is_named = all(isinstance(one, str) for one in (*options.engines, options.reference))
+    needs_process = options.limits_time and is_named and not sys.modules.keys().isdisjoint(THREADED)
+    if (options.jobs > 1 or options.in_workers or needs_process) and number:
         jobs = min(options.jobs, number)
         size = 1 if options.limits_time else _size(number, jobs * _CHUNKS)
         modules, first = _modules(options, not recalled), (warm_up, _settings(options, ()))

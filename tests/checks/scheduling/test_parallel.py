@@ -11,12 +11,14 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import active_children, get_context
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from gradcheck.checks.isolation.memory_limit import default_memory_limit
 from gradcheck.checks.isolation.pickling import Packer
+from gradcheck.checks.isolation.worker_processes import THREADED
 from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.scheduling.parallel import _settings, plan_run
@@ -196,6 +198,13 @@ def test_chunks_are_such_that_everybody_has_work() -> None:
     assert [plan(number, jobs=2).size for number in (3, 100, 10_000)] == [1, 7, 16]
     assert plan(100, jobs=2, timeout=1.0).size == 1
     assert plan(1000, executor=lambda: ThreadPoolExecutor(1)).size == 16
+
+
+def test_a_limit_of_time_holds_beside_a_library_that_forbids_forks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, THREADED[0], ModuleType(THREADED[0]))
+    for chosen, has_plan in ((Options(timeout=1.0), True), (Options(timeout=1.0, engines=[Core()]), False)):
+        plan = plan_run(CASES[:1], chosen, lambda chosen=chosen: engines_of(chosen))
+        assert (plan is not None) == has_plan
 
 
 def test_a_worker_that_is_late_is_ended(tmp_path: Path) -> None:
