@@ -340,7 +340,7 @@ def test_a_module_of_the_folder_is_not_the_package_that_the_environment_names(
     assert not Path("ran").exists()
 
 
-@pytest.mark.parametrize("path", ["../profile", "a/../../x.json", "/etc/x.json", ".git/hooks/x", "a/.git/x"])
+@pytest.mark.parametrize("path", ["../profile", "a/../../x.json", "/etc/x.json", ".git/hooks/x", "a/.GIT/x"])
 @pytest.mark.parametrize("key", ["output = {!r}", "baseline = {!r}", "report = ['full={}']"])
 def test_a_file_of_settings_names_no_file_elsewhere(folder: Path, gradcheck: Any, key: str, path: str) -> None:
     """A shell or Python may read a report there as code."""
