@@ -18,8 +18,7 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.signature import KEYWORD_ALIASES, listed
 from gradcheck.engines.define_by_run import DefineByRun, Shares
 from gradcheck.engines.recording import RecordedCall, Recorder
-from gradcheck.engines.torch_errors import translate
-from gradcheck.engines.torch_guards import GUARDS
+from gradcheck.engines.torch_errors import GUARDS, translate
 from gradcheck.engines.torch_nodes import nodes, pull_back_by_nodes
 from gradcheck.engines.torch_versions import missing_feature_error, missing_function_error, with_version_check
 from gradcheck.errors import BackwardTwice, DtypeMismatch, GradcheckError, ShapeMismatch, Unsupported

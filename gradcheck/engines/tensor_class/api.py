@@ -15,6 +15,7 @@ from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.fed_graph import FedGraph
 from gradcheck.engines.tensor_class.members import (
     FreshTensor,
+    array_of,
     candidates,
     copied,
     is_related_type,
@@ -25,9 +26,7 @@ from gradcheck.engines.tensor_class.members import (
 )
 from gradcheck.engines.tensor_class.modules import modules_of
 from gradcheck.engines.tensor_class.pass_lookup import passes_of
-from gradcheck.engines.tensor_class.pass_runners import PassRunner
-from gradcheck.engines.tensor_class.returned_gradients import ReturnedGradients
-from gradcheck.engines.tensor_class.storages import array_of
+from gradcheck.engines.tensor_class.pass_runners import PassRunner, ReturnedGradients
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, signature_parameters
 from gradcheck.errors import Unsupported
 
