@@ -131,13 +131,10 @@ def _sample_tensor(api: Api) -> Any:
     try:
         return _first_tensor(api)
     except UsageError:
-        if not _fill(api):
-            raise
-        try:
-            return _first_tensor(api)
-        except UsageError:
-            pass
-        api.data_name, api.other_arguments = "", {}
+        if _fill(api):
+            with suppress(UsageError):
+                return _first_tensor(api)
+            api.data_name, api.other_arguments = "", {}
         raise
 
 

@@ -16,7 +16,7 @@ from gradcheck.autograd.op import Op
 from gradcheck.engines.base import Evaluation, as_tensor_error
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.call_forms import Library
-from gradcheck.engines.tensor_class.capabilities import Capabilities, assigned_seed, seed_arguments
+from gradcheck.engines.tensor_class.capabilities import Capabilities, as_seed
 from gradcheck.engines.tensor_class.foreign_engine import ForeignEngine
 from gradcheck.engines.tensor_class.op_calls import OpCalls
 from gradcheck.engines.tensor_class.user_code_guard import EngineError, is_deliberate, translate_errors
@@ -114,9 +114,9 @@ class BackwardEngine(ForeignEngine):
             incoming = np.ones(shape, how.dtype)
         if incoming is not None and incoming.size == 1:
             incoming = incoming.reshape(shape)
-        given = () if incoming is None else seed_arguments(self.api, how.seed, incoming)
-        if incoming is not None and (new := assigned_seed(self.api, how.seed, incoming)) is not None:
-            self.api.set_gradient(root, new, False)
+        given = [] if incoming is None or how.seed == "none" else [as_seed(self.api, how.seed, incoming)]
+        if given and how.seed.startswith("assigned"):
+            self.api.set_gradient(root, given.pop(), False)
         self.api.backward(root, *given, keyword=how.keyword, retain_graph=keep)
 
     def values_of(self, root: Any) -> np.ndarray:

@@ -16,7 +16,7 @@ from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.backward_engine import BackwardEngine
 from gradcheck.engines.tensor_class.call_forms import CallForm, Library, Shape
-from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, check_can_accumulate, conventions_of
+from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, check_can_accumulate, class_conventions
 from gradcheck.engines.tensor_class.capability_learning import learn_capabilities
 from gradcheck.engines.tensor_class.hypotheses import has_right_complex_gradients
 from gradcheck.engines.tensor_class.pass_lines import line_of_mistake
@@ -135,8 +135,7 @@ class TensorClassEngine(BackwardEngine):
         """The class's intended deviations from torch; empty before the first case."""
         if self._capabilities is None:
             return ()
-        own = conventions_of(self._capabilities, self.api.is_scalar)
-        return (*own, *self._other_pass(), *self.provided)
+        return (*class_conventions(self._capabilities, self.api.is_scalar), *self._other_pass(), *self.provided)
 
     def _other_pass(self) -> Iterator[Fact]:
         """Yield what to know of passes that are not run as the class's method."""
