@@ -10,7 +10,7 @@ import pytest
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.engines.torch import Torch
 from gradcheck.errors import ArgumentError, DtypeMismatch, TensorError, Unsupported
-from gradcheck.language.evaluation.argument_kinds import check_kinds, holds_tensor, kinds_of, number_hint
+from gradcheck.language.evaluation.argument_kinds import check_kinds, holds_tensor, kinds_of
 from gradcheck.language.evaluation.evaluate import evaluate, program
 from gradcheck.language.evaluation.host import NUMPY, OpCall, apply
 from gradcheck.language.expr.nodes import Call
@@ -203,6 +203,11 @@ def test_what_holds_a_tensor() -> None:
     assert not holds_tensor([1, ("x",)])
 
 
-def test_what_to_write_for_a_number() -> None:
-    assert number_hint("max", 0, "z") == "write relu(z) or clamp(z, min=0)"
-    assert number_hint("hypot", 2, "z") == "write full_like(z, 2) for 2"
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [("maximum(x, 0)", "write relu(x) or clamp(x, min=0)"), ("hypot(x, 2)", "write full_like(x, 2) for 2")],
+)
+def test_what_to_write_for_a_number(text: str, hint: str) -> None:
+    with pytest.raises(ArgumentError) as refused:
+        evaluate(parse(text), {"x": np.ones(2)})
+    assert refused.value.hint == hint

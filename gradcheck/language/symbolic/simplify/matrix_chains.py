@@ -138,13 +138,6 @@ def outer_in_a_product(node: Expr, know: PartProperties) -> Expr | None:
     return None
 
 
-def outer_turned(node: Expr, know: PartProperties) -> Expr | None:
-    """Rewrite `outer(u, v).T` as `outer(v, u)`."""
-    if not is_call(node, "T", 1) or not is_call(node.args[0], "outer", 2):
-        return None
-    return Call("outer", tuple(reversed(node.args[0].args)))
-
-
 def vectors_multiplied(node: Expr, know: PartProperties) -> Expr | None:
     """Rewrite `sum(u * v)` of vectors as `u @ v`."""
     if not isinstance(node, Call) or node.op != "sum" or len(node.args) != 1 or know.ndim(node) != 0:

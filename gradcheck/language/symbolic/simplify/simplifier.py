@@ -96,7 +96,6 @@ RULES: tuple[Rule, ...] = (
     normalization_layers.power_of_a_root,
     named_functions.factors_out_of_a_sum,
     matrix_chains.outer_in_a_product,
-    matrix_chains.outer_turned,
     matrix_chains.vectors_multiplied,
     matrix_chains.cofactors_over_determinant,
     matrix_chains.cofactors_undone,

@@ -19,7 +19,6 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
     (matrix_chains.outer_in_a_product, "a @ outer(u, v)", "outer(a @ u, v)"),
     (matrix_chains.outer_in_a_product, "outer(u, v) @ x.T", "outer(u, v @ x.T)"),
     (matrix_chains.outer_in_a_product, "outer(u, v) @ v", "u * (v @ v)"),
-    (matrix_chains.outer_turned, "outer(u, v).T", "outer(v, u)"),
     (matrix_chains.vectors_multiplied, "sum(u * (a @ u))", "u @ (a @ u)"),
     (matrix_chains.inverse_undone, "linalg.inv(a) @ a @ x", "x"),
     (matrix_chains.inverse_undone, "x.T @ a.T @ linalg.inv(a).T", "x.T"),
