@@ -104,7 +104,7 @@ class CircularityChecker:
 
 
 def _terms(expr: Expr) -> dict[Term, int]:
-    """Return the gradients and derivatives in an expression, with their places."""
+    """Return an expression's gradients and derivatives, with their places."""
     found: list[tuple[Term, int]] = [*gradient_names(expr).items(), *derivatives_in(expr).items()]
     return dict(found)
 
