@@ -20,14 +20,15 @@ SUM = "dims: {n: 4}, inputs: {x: 'randn(n)'}, graph: {y: relu(x).sum()}, backwar
     ["(x.argmax() == 0)", "(x.argmax() == n - 1) * (n > 5)", "(x == sort(x)[0]).all()", "isnan(sqrt(x + 3)).any()"],
 )
 def test_what_is_wrong_on_a_rare_side_fails(check: Check, wrong: str) -> None:
-    assert check(f"{{{SUM}, formulas: {{x: 'grad(y) * (x > 0) * (1 + {wrong})'}}}}").status == "failed"
+    assert check(f"{{{SUM}, formulas: {{x: 'grad(y) * (x > 0) * (1 + {wrong})'}}}}", corrected=False).status == "failed"
 
 
 def test_what_labels_and_numbers_are_together(check: Check) -> None:
     case = check(
         "{dims: {n: 4, c: 3}, inputs: {z: 'randn(n, c)'}, constants: {t: 'randint(0, c, [n])'}, "
         "graph: {loss: 'cross_entropy(z, t)'}, "
-        "formulas: {z: '(softmax(z, 1) - one_hot(t, c)) / n * (1 + (t == z.argmax(1)).all())'}}"
+        "formulas: {z: '(softmax(z, 1) - one_hot(t, c)) / n * (1 + (t == z.argmax(1)).all())'}}",
+        corrected=False,
     )
     assert case.status == "failed"
 
@@ -57,7 +58,7 @@ def test_whole_numbers_within_a_clamp_are_looked_at(check: Check, wrong: str, dt
         "backward: {y: [1.0, 2.0, 3.0, 4.0]}, formulas: {x: '%s'}}"
     )
     right = "grad(y) * ((x >= -0.5) & (x <= 0.8))"
-    assert check(case % (wrong % right)).status == "failed"
+    assert check(case % (wrong % right), corrected=False).status == "failed"
     assert check(case % (wrong % right).replace("1 +", "1 + 0 *").replace("0*x", right)).status == "passed"
 
 
