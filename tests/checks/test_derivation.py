@@ -24,7 +24,7 @@ from gradcheck.reports.commands.explanation import FORMATS, render
 from gradcheck.reports.phrases import say
 from tests.from_text import case_of
 from tests.paths import CASES, ROOT, THEMES
-from tests.sampling import evenly_spread
+from tests.sampling import evenly_spread, sample
 
 #: All but those about code, whose incoming gradients are drawn for the code's sake.
 FILES = sorted(
@@ -71,7 +71,7 @@ def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(combinations, "applies", lambda _: False)
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", sample(FILES, 2))
 def test_every_shipped_case_takes_its_own_formulas(file: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Paste derived formulas as YAML and run them against torch, at all sizes.
 
