@@ -77,7 +77,10 @@ def test_what_drawn_tensors_make_undefined_passes_beside_written_ones(check: Che
         """
     assert check(case % "3").status == "passed"
     assert (
-        check("{inputs: {x: [-1.0, 2], w: 'randn(2)'}, graph: {y: (w * x).sum()}, formulas: {w: exp(log(x))}}").status
+        check(
+            "{inputs: {x: [-1.0, 2], w: 'randn(2)'}, graph: {y: (w * x).sum()}, formulas: {w: exp(log(x))}}",
+            corrected=False,
+        ).status
         == "failed"
     )
 
@@ -124,8 +127,8 @@ def test_a_formula_that_overflows_where_the_graph_does_not_is_unstable_not_wrong
     assert told
     assert told[0].startswith("overflows on the way at 1 of 3 elements")
     assert where in told[0]
-    assert check(UNSTABLE % (drawn, graph, f"1.001 * {formula}")).status == "failed"
-    assert check(UNSTABLE % (x, graph, formula)).status == "failed"  # the author wrote that point down
+    assert check(UNSTABLE % (drawn, graph, f"1.001 * {formula}"), corrected=False).status == "failed"
+    assert check(UNSTABLE % (x, graph, formula), corrected=False).status == "failed"  # the author wrote that point down
 
 
 def test_a_formula_that_is_infinite_by_itself_or_overflows_everywhere_fails(check: Check) -> None:
