@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck.__main__ import _CUDA, _leave_working_directory
+from gradcheck.__main__ import _leave_working_directory
 from tests.paths import ROOT
 from tests.processes import run_python
 
@@ -137,8 +137,11 @@ def test_whoever_goes_on_after_a_command_leaves_as_he_likes(cases: Path) -> None
     assert (done.returncode, done.stderr) == (7, "later\ntaken apart")
 
 
+CUDA = "--xla_gpu_cuda_data_dir=/usr/local/cuda"
+
+
 @pytest.mark.parametrize(
-    ("flags", "expected"), [(None, f"{_CUDA} "), ("--some=1", f"{_CUDA} --some=1"), ("flags.txt", "flags.txt")]
+    ("flags", "expected"), [(None, f"{CUDA} "), ("--some=1", f"{CUDA} --some=1"), ("flags.txt", "flags.txt")]
 )
 def test_flags_that_are_set_come_last(monkeypatch: pytest.MonkeyPatch, flags: str | None, expected: str) -> None:
     """And a file of flags stays the only one."""
