@@ -22,8 +22,7 @@ from gradcheck.engines.double_precision import double_precision_problem
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
-from gradcheck.oracles.numeric.audit import Audit, audit
-from gradcheck.oracles.numeric.numeric_gradient import NumericGradient, numeric_gradient
+from gradcheck.oracles.numeric.numeric_gradient import Audit, NumericGradient, audit, numeric_gradient
 
 
 def applies(context: Context) -> bool:

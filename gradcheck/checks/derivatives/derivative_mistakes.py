@@ -15,7 +15,6 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.context import Context
-from gradcheck.checks.derivatives.block_mistakes import blocks, orders_of_lines, some_entries
 from gradcheck.checks.derivatives.claimed_derivative import (
     MOST_ENTRIES,
     ClaimedDerivative,
@@ -24,7 +23,17 @@ from gradcheck.checks.derivatives.claimed_derivative import (
 )
 from gradcheck.checks.derivatives.derivative_formula import derived_formula
 from gradcheck.checks.derivatives.derivative_suggestion import suggestion, value_at
-from gradcheck.checks.derivatives.entry_mistakes import Guess, common_mistake, factors, orders, parts, wrong_diagonal
+from gradcheck.checks.derivatives.entry_mistakes import (
+    Guess,
+    blocks,
+    common_mistake,
+    factors,
+    orders,
+    orders_of_lines,
+    parts,
+    some_entries,
+    wrong_diagonal,
+)
 from gradcheck.checks.failures.correction.edit_cause import edit_cause
 from gradcheck.checks.failures.correction.suggestion import did_you_mean
 from gradcheck.checks.points.drawing import GENERIC

@@ -16,8 +16,8 @@ from gradcheck.checks.failures.kink_conventions import CONVENTION_CLAIMS, as_con
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import fact
 from gradcheck.language.claim_kind import ClaimKind
-from gradcheck.oracles.numeric.audit import is_between_sides
 from gradcheck.oracles.numeric.finite_differences import Estimate
+from gradcheck.oracles.numeric.numeric_gradient import is_between_sides
 
 
 def classify_at_kink(

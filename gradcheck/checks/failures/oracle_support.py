@@ -10,9 +10,14 @@ from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.double_precision import double_precision_problem
-from gradcheck.oracles.numeric.audit import MAX_FULL_ELEMENTS, audit, is_refuted
 from gradcheck.oracles.numeric.finite_differences import is_vague
-from gradcheck.oracles.numeric.numeric_gradient import NumericGradient, numeric_gradient
+from gradcheck.oracles.numeric.numeric_gradient import (
+    MAX_FULL_ELEMENTS,
+    NumericGradient,
+    audit,
+    is_refuted,
+    numeric_gradient,
+)
 
 #: An error bar below this part of a gap decides. A method resolves small elements no better than large.
 _OF_GAP = 2.0**-4

@@ -28,8 +28,7 @@ from gradcheck.errors import DomainError, GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.expr.traverse import gradient_names
-from gradcheck.oracles.numeric.audit import is_refuted
-from gradcheck.oracles.numeric.numeric_gradient import numeric_gradient
+from gradcheck.oracles.numeric.numeric_gradient import is_refuted, numeric_gradient
 
 #: Gradients that differ by more than this many times the points' distance differ; and the most elements checked.
 _JUMP, _MOST = 256.0, 16

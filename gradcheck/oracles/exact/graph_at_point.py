@@ -19,9 +19,8 @@ from gradcheck.oracles.exact import leaves, modular_arithmetic
 from gradcheck.oracles.exact.degree import RANDOM
 from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.dual_numbers import Dual, lift
-from gradcheck.oracles.exact.field_point import FieldPoint
+from gradcheck.oracles.exact.field_point import SCALES, FieldPoint
 from gradcheck.oracles.exact.graph_regions import Domain
-from gradcheck.oracles.exact.integer_points import SCALES
 from gradcheck.oracles.exact.modular_matrices import MatrixChain, ModularMatrix
 from gradcheck.oracles.exact.ops.matrices import product
 from gradcheck.oracles.exact.ops.reductions import sum_axes

@@ -17,9 +17,8 @@ from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import RANDOM_OPS, is_one_random_creator, stream
 from gradcheck.language.sampling import leaves_in_file_order
-from gradcheck.oracles.exact import integer_points
 from gradcheck.oracles.exact.dual_numbers import Dual, lift
-from gradcheck.oracles.exact.field_point import FieldPoint
+from gradcheck.oracles.exact.field_point import FieldPoint, integers_between, random_integers
 
 
 def leaves(problem: Problem, point: FieldPoint, generator: np.random.Generator) -> dict[str, Any]:
@@ -44,7 +43,7 @@ def leaves(problem: Problem, point: FieldPoint, generator: np.random.Generator) 
 def free_variables(point: FieldPoint, generator: np.random.Generator, shape: tuple[int, ...]) -> Dual:
     """Return free variables at this point."""
     if point.integer_scale:
-        return Dual(point, integer_points.random_integers(point.integer_scale, point.prime, generator, shape))
+        return Dual(point, random_integers(point.integer_scale, point.prime, generator, shape))
     return Dual(point, point.random(generator, shape))
 
 
@@ -111,6 +110,6 @@ class _FreeVariables(NumPy):
             raise GradcheckError("integers drawn at random")
         if self.point.integer_scale and op.name in ("uniform", "rand"):
             low, high = args[:2] if op.name == "uniform" else (0, 1)
-            values = integer_points.integers_between(low, high, self.point.prime, self.generator, drawn.shape)
+            values = integers_between(low, high, self.point.prime, self.generator, drawn.shape)
             return Dual(self.point, values)
         return free_variables(self.point, self.generator, drawn.shape)

@@ -25,8 +25,8 @@ from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.domain_conditions import Sign
 from gradcheck.oracles.exact.dual_numbers import Dual
+from gradcheck.oracles.exact.field_point import SCALES, is_piecewise
 from gradcheck.oracles.exact.graph_at_point import GraphAtPoint, PointSettings
-from gradcheck.oracles.exact.integer_points import SCALES, is_piecewise
 
 #: The redraws of all functions under which a constant difference does not depend on them.
 _REDRAWN = (1, 2, 3)

@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.op import TABLE
-from gradcheck.cache.cache import Cache
+from gradcheck.cache.cache import Cache, SignedStore
 from gradcheck.cache.environment_digest import EnvironmentDigest
-from gradcheck.cache.signed_store import SignedStore
 from gradcheck.checks.claims import certificates
 from gradcheck.checks.isolation.pickling import Packer
 from gradcheck.checks.options import Options

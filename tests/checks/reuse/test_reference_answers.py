@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from gradcheck.autograd import TABLE
-from gradcheck.cache.cache import Cache
+from gradcheck.cache.cache import Cache, SignedStore
 from gradcheck.cache.environment_digest import EnvironmentDigest
-from gradcheck.cache.signed_store import SignedStore
 from gradcheck.checks.isolation.pickling import Packer
 from gradcheck.checks.options import Options, Override
 from gradcheck.checks.result import CaseResult

@@ -17,7 +17,7 @@ from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.dual_numbers import Dual, lift
 from gradcheck.oracles.exact.graph_at_point import Direction, GraphAtPoint, PointSettings
 from gradcheck.oracles.exact.prove import unsupported
-from gradcheck.oracles.numeric.small_integers import with_small_integers
+from gradcheck.oracles.numeric.counterexample import with_small_integers
 from tests.claims import shipped_cases
 from tests.oracles.exact.calls import RATIONAL
 

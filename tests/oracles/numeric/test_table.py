@@ -21,8 +21,7 @@ from gradcheck.facts import fact
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.parser import parse
-from gradcheck.oracles.numeric.audit import is_between_sides
-from gradcheck.oracles.numeric.numeric_gradient import NumericGradient
+from gradcheck.oracles.numeric.numeric_gradient import NumericGradient, is_between_sides
 from gradcheck.oracles.numeric.objective import OpObjective, WideHost
 from tests.autograd.table import DOUBLE, drawn_like, is_random
 from tests.sampling import evenly_spread, sample
