@@ -25,7 +25,7 @@ from gradcheck.checks.claims import (
     undefined_formulas,
     uninformative_gradients,
 )
-from gradcheck.checks.claims.outcomes import unexpected_errors
+from gradcheck.checks.claims.evaluations import unexpected_errors
 from gradcheck.checks.context import Context
 from gradcheck.checks.documented_functions import judge_by_documentation
 from gradcheck.checks.failures import kinks, nonfinite_gradients

@@ -12,10 +12,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from gradcheck.checks.branches.branch_coverage import BranchCoverage, has_underflowing_squares
+from gradcheck.checks.branches.branch_coverage import BranchCoverage, has_underflowing_squares, side_condition
 from gradcheck.checks.branches.search_targets import Goal, SearchBudget
 from gradcheck.checks.branches.search_variables import scaled_incoming
-from gradcheck.checks.branches.side_conditions import side_condition
 from gradcheck.checks.claims.certificates import proved_formulas
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.admissible import is_informative, rejection_reason

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice, product
 
-from gradcheck.checks.branches.constant_branches import ConstantBranches
-from gradcheck.checks.branches.size_branches import SizeBranches
+from gradcheck.checks.branches.size_branches import ConstantBranches, SizeBranches
 from gradcheck.checks.points.admissible import is_informative
 from gradcheck.checks.points.degenerate import point_in_domain
 from gradcheck.checks.points.drawing import Points

@@ -10,7 +10,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.claims.outcomes import place_of
+from gradcheck.checks.claims.evaluations import place_of
 from gradcheck.checks.closeness.overflow import leaves_range
 from gradcheck.checks.closeness.tolerance import Tolerance, engine_tolerance, modulus
 from gradcheck.checks.context import Context

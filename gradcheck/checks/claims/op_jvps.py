@@ -15,9 +15,9 @@ import numpy as np
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import Op
+from gradcheck.checks.claims.evaluations import engine_subject, outcome
 from gradcheck.checks.claims.jvp_points import TangentComparison
 from gradcheck.checks.claims.operations import gradient_positions, in_double_precision, raised_dtype
-from gradcheck.checks.claims.outcomes import engine_subject, outcome
 from gradcheck.checks.closeness.conditioning import allowances, is_low_precision, max_allowance
 from gradcheck.checks.closeness.rounding import recheck_with_allowance
 from gradcheck.checks.closeness.tolerance import engine_tolerance, epsilon

@@ -16,7 +16,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import RAISED
 from gradcheck.checks.claims.aliased_arguments import wrong_where_aliased
 from gradcheck.checks.claims.cotangents import is_of_ones, operations_of, with_ones
-from gradcheck.checks.claims.outcomes import engine_subject, missing_feature_fields, outcome
+from gradcheck.checks.claims.evaluations import engine_subject, missing_feature_fields, outcome
 from gradcheck.checks.claims.recorded_ops import compare_recorded
 from gradcheck.checks.closeness.compare import agree, compare
 from gradcheck.checks.closeness.conditioning import allowances, is_low_precision, max_allowance

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claims.outcomes import engine_subject
+from gradcheck.checks.claims.evaluations import engine_subject
 from gradcheck.checks.closeness.agreement import Allowance, Answer, is_found_wrong, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.conditioning import Conditioning

@@ -11,7 +11,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.checks.branches.margin_recording import FLIPPABLE_OPS
-from gradcheck.checks.claims.outcomes import place_of
+from gradcheck.checks.claims.evaluations import place_of
 from gradcheck.checks.claims.precise_recheck import refute_stated_gradients
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.conditioning import Conditioning

@@ -12,8 +12,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.claims import evaluations as of_engines
 from gradcheck.checks.claims import trials
-from gradcheck.checks.claims.evaluations import check_engine
-from gradcheck.checks.claims.outcomes import unexpected_errors
+from gradcheck.checks.claims.evaluations import check_engine, unexpected_errors
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context

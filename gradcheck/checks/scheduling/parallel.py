@@ -35,10 +35,19 @@ from gradcheck.checks.isolation.worker_processes import (
 )
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult
-from gradcheck.checks.reuse.cached_reference import CachedReference, engines_with_cache
-from gradcheck.checks.reuse.reference_answers import ReferenceAnswers, may_cache_reference
-from gradcheck.checks.scheduling.isolated_case import crashed_result, unreadable_result
-from gradcheck.checks.scheduling.sequential import check_with_answers, engine_sessions, make_checker
+from gradcheck.checks.reuse.cached_reference import (
+    CachedReference,
+    ReferenceAnswers,
+    engines_with_cache,
+    may_cache_reference,
+)
+from gradcheck.checks.scheduling.sequential import (
+    check_with_answers,
+    crashed_result,
+    engine_sessions,
+    make_checker,
+    unreadable_result,
+)
 from gradcheck.engines.registry import ENGINES
 from gradcheck.errors import UsageError, exception_text
 from gradcheck.facts import fact

@@ -130,7 +130,7 @@ def _computed_results(
     work: Sequence[CaseOrErrors], options: Options, engines: Callable[[], Engines]
 ) -> Generator[tuple[int, CaseResult], None, None]:
     """Yield each result with its index, computed here or by an executor."""
-    from gradcheck.checks.reuse.reference_answers import open_answers
+    from gradcheck.checks.reuse.cached_reference import open_answers
 
     with open_answers(work, options) as answers:
         if options.uses_workers or options.limits_time:
@@ -148,8 +148,7 @@ def _computed_results(
 def _make_engines(options: Options) -> Engines:
     if options.cache is None:
         return engines_of(options)
-    from gradcheck.checks.reuse.cached_reference import engines_with_cache
-    from gradcheck.checks.reuse.reference_answers import may_cache_reference
+    from gradcheck.checks.reuse.cached_reference import engines_with_cache, may_cache_reference
 
     return engines_with_cache(options, may_cache_reference(options))
 
@@ -177,8 +176,7 @@ def _with_reproductions(
     results = [found for _, found in done]
     if not any(found.status in ("failed", "crashed") for found in results):
         return results
-    from gradcheck.checks.scheduling.isolated_case import check_isolated
-    from gradcheck.checks.scheduling.sequential import engine_sessions
+    from gradcheck.checks.scheduling.sequential import check_isolated, engine_sessions
     from gradcheck.checks.shrinking.reproduction import ReproductionSearch, explaining_options, verdict_options
 
     fast, slow, engines = verdict_options(options), explaining_options(options), make()
