@@ -1,8 +1,9 @@
 """Branches on sizes or drawn integers in claims, and unseen outcomes.
 
-Claims compare, round, choose and divide by sizes: `n == m + 1`, `n % 3`, `min(n, 7)`, `x.shape[0] > 9`, `n - 7`.
-Many sizes are evaluated, the smallest first: all literals beside them, and their neighbours. Claims also branch on labels, indices and masks alone (`c.all()`,
-`t == t[0]`, `t.max() > 3`). Proofs take integers and booleans as constants, so drawn ones are varied.
+Claims compare, round, choose and divide by sizes: `n == m + 1`, `n % 3`, `min(n, 7)`, `x.shape[0] > 9`, `n - 7`. Many
+sizes are evaluated, the smallest first: all literals beside them, and their neighbours. Claims also branch on labels,
+indices and masks alone (`c.all()`, `t == t[0]`, `t.max() > 3`). Proofs take integers and booleans as constants, so
+drawn ones are varied.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A reference that answers from an earlier run, and proofs with it.
 
 If user code takes part, or a case fails, every run checks it again; but the reference computes the same as before
-unless the case changed, and need not even be imported. The key of an answer is everything it depends on: the graph,
-the steps and all arrays of a problem, or an op and its arguments. Errors are not kept. The checker of
-a case gets its answers and returns new ones; nothing else opens the cache.
+unless the case changed, and need not even be imported. The key of an answer is everything it depends on: the graph, the
+steps and all arrays of a problem, or an op and its arguments. Errors are not kept. The checker of a case gets its
+answers and returns new ones; nothing else opens the cache.
 """
 
 from __future__ import annotations
