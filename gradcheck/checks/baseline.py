@@ -71,7 +71,8 @@ class Baseline:
         if not known or not (found.status == "passed" or found.is_failing):
             return found
         now = failing_claims(found)
-        gone = sorted(claim.name for claim in known - now if _is_checked(claim, found))
+        engines = {"", "case", *(c.engine for c in found.comparisons)}  # a claim about another was not checked
+        gone = sorted(claim.name for claim in known - now if claim.engine in engines)
         if now - known or not (now or gone):
             return found
         if gone:
@@ -94,7 +95,8 @@ class Baseline:
 
         Entries of cases that did not run stay if `is_there` finds their file. With `whole`, all cases of each file
         ran, so ids that no longer exist are dropped. A case whose code was not allowed to run counts as not run."""
-        ran = {self.key(case.id): case for case in result.cases if not _is_code_blocked(case)}
+        blocked = CodeNotAllowed.kind
+        ran = {self.key(one.id): one for one in result.cases if all(e.kind != blocked for e in one.errors)}
         gone = {*ran, *(self._vanished_ids(result) if whole else ())}
         failures = {id: failing_claims(case) for id, case in ran.items()}
         agree = {id: agreements(case, self.agreement.get(id, {})) for id, case in ran.items()}
@@ -116,26 +118,14 @@ def failing_claims(case: CaseResult) -> frozenset[KnownClaim]:
     """Return all claims and errors that fail in a case."""
     if not case.is_failing:
         return frozenset()
-    found = {_claim(c) for c in case.comparisons if c.is_failing} | {_error(error) for error in case.errors}
-    return frozenset(found or {KnownClaim(case.status)})
-
-
-def _is_code_blocked(case: CaseResult) -> bool:
-    return any(error.kind == CodeNotAllowed.kind for error in case.errors)
-
-
-def _claim(c: Comparison) -> KnownClaim:
-    return KnownClaim(str(c.what), c.tensor, c.step, c.engine, c.formula)
+    failing = (c for c in case.comparisons if c.is_failing)
+    claims = {KnownClaim(str(c.what), c.tensor, c.step, c.engine, c.formula) for c in failing}
+    return frozenset(claims | set(map(_error, case.errors)) or {KnownClaim(case.status)})
 
 
 def _error(error: Failure) -> KnownClaim:
     texts = [text for name, text in error.message.data if name == "text"] if error.kind == "invalid" else []
     return KnownClaim(error.kind, formula=" ".join(map(str, texts)))
-
-
-def _is_checked(claim: KnownClaim, found: CaseResult) -> bool:
-    """Return whether the run compared the engine that the claim is about."""
-    return claim.engine in ("", "case") or any(claim.engine == c.engine for c in found.comparisons)
 
 
 #: A relative error this many times larger is drift. Another order of summation costs less.
@@ -145,7 +135,7 @@ DRIFT_FACTOR = 1_000.0
 def agreements(found: CaseResult, known: Mapping[str, float]) -> dict[str, float]:
     """Return agreements as powers of ten; `known` ones stay unless drifted."""
     now = {name: _rounded(near) for name, near in _measured_agreements(found).items()}
-    return {name: known[name] if _has_not_drifted(known.get(name), near) else near for name, near in now.items()}
+    return now | {n: was for n, was in known.items() if n in now and was / DRIFT_FACTOR <= now[n] <= was * DRIFT_FACTOR}
 
 
 def drifted_claims(found: CaseResult, known: Mapping[str, float]) -> tuple[Fact, ...]:
@@ -180,7 +170,3 @@ def _drift_name(c: Comparison, seed: int) -> str:
 
 def _rounded(near: float) -> float:
     return float(f"1e{math.ceil(math.log10(near) - 1e-9)}")
-
-
-def _has_not_drifted(known: float | None, near: float) -> bool:
-    return known is not None and known / DRIFT_FACTOR <= near <= known * DRIFT_FACTOR

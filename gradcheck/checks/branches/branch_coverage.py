@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,6 @@ from gradcheck.checks.branches.margin_recording import (
     margins_at,
     named_claims,
     sides_met,
-    touches_kink,
     unwrap,
 )
 from gradcheck.checks.branches.search_targets import SearchBudget
@@ -79,7 +79,7 @@ class BranchCoverage:
             self._points.append(point)
             is_telling = self._has_usual_sizes(point) and is_informative(point) and not point.may_be_off_by_rounding
             is_there = goal is None or goal[0] not in margins or goal[0].is_on(margins[goal[0]].numbers, goal[1])
-            if touches_kink(margins, self._graph):
+            if any(site.owner in self._graph and np.any(m.numbers == 0) for site, m in margins.items()):
                 self.kink_points.append(point)
             if is_telling:
                 self._note_observed(point)
@@ -123,9 +123,6 @@ class BranchCoverage:
         shown = self._observed.get(site, ())
         return bool(shown) and abs(side) < 2 and side in site.sides and side not in shown
 
-    def _unobserved_goals(self) -> list[tuple[BranchSite, int]]:
-        return [(site, side) for site in self._observed for side in site.sides if self.is_unobserved(site, side)]
-
     def _edge_goals(self) -> list[tuple[BranchSite, int]]:
         """Return edges of claims' comparisons at which the graph has no kink."""
         listed = [s for s in self._visited if s.owner in self._claims and s.op in _EDGED and not s.compares_integers]
@@ -168,7 +165,7 @@ class BranchCoverage:
             for side in sorted(site.sides, key=abs):
                 if side not in self._visited.get(site, {side}):
                     yield site, side
-        for goal in self._unobserved_goals():
+        for goal in [(s, side) for s in self._observed for side in s.sides if self.is_unobserved(s, side)]:
             if self.is_unobserved(*goal):  # not yet observed
                 yield goal
         yield from (goal for goal in self._edge_goals() if goal[1] not in self._visited.get(goal[0], goal))
@@ -277,7 +274,7 @@ _PointMargin = tuple[np.ndarray, dict[str, np.ndarray]]
 def side_condition(points: Sequence[Point], site: BranchSite, side: int) -> str:
     """Return `x > 6`, the comparison as written, or ""."""
     seen = [found for found in (_margin_at(point, site) for point in points[:_POINTS]) if found is not None]
-    for name, sign in _candidate_names(seen):
+    for name, sign in product(seen[0][1] if seen else (), (1, -1)):  # left of the comparison, or right
         threshold = _threshold(seen, name, sign)
         if threshold is not None:
             relation = "!=" if site.op in EQUALITY_OPS and side == 1 else _RELATIONS[side * sign]
@@ -299,12 +296,6 @@ def _margin_at(point: Point, site: BranchSite) -> _PointMargin | None:
     named |= {f"grad({n})": g for n, g in scope.gradients.items() if g.dtype.kind == "f"}
     fitting = {n: v for n, v in list(named.items())[:_MOST] if v.shape == found.numbers.shape}
     return found.numbers, fitting | {f"abs({n})": np.abs(v) for n, v in fitting.items()}
-
-
-def _candidate_names(seen: Sequence[_PointMargin]) -> Iterator[tuple[str, int]]:
-    """Yield tensors, standing left of the comparison (1) or right (-1)."""
-    for name in seen[0][1] if seen else ():
-        yield from ((name, 1), (name, -1))
 
 
 def _threshold(seen: Sequence[_PointMargin], name: str, sign: int) -> float | None:

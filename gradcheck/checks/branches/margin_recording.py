@@ -203,7 +203,7 @@ def margins(
     `leaves` are inputs and constants as tensors. A claim that cannot be evaluated has none. Raises GradcheckError
     if the graph cannot be.
     """
-    return _log_margins(problem, leaves, gradients, owners, MarginLog())[0].margins
+    return _log_margins(problem, leaves, gradients, owners)[0].margins
 
 
 def _log_margins(
@@ -211,11 +211,10 @@ def _log_margins(
     leaves: Mapping[str, Any],
     gradients: Mapping[str, Any],
     owners: Container[str],
-    log: MarginLog,
     values: Mapping[str, Any] | None = None,
 ) -> tuple[MarginLog, dict[str, Any], dict[str, Any]]:
     """Return log, names and gradients; claims use known `values`."""
-    names: dict[str, Any] = {**problem.sizes, **leaves}
+    log, names = MarginLog(), dict[str, Any]({**problem.sizes, **leaves})
     known = {n: g if isinstance(g, Tensor) else Tensor.wrap(g) for n, g in gradients.items() if g is not None}
     watched, watched_gradients = WrappedNames(names, log), WrappedNames(known, log)
     with quiet():
@@ -278,7 +277,7 @@ def log_margins_at(
     values = {n: Tensor.wrap(exact[n]) for n in problem.case.graph if isinstance(exact.get(n), np.ndarray)}
     problem, gradients = in_double_precision(problem.with_latest_inputs(), gradients)
     leaves = {n: Tensor.wrap(a) for n, a in (*problem.inputs.items(), *problem.constants.items())}
-    return _log_margins(problem, leaves, gradients, owners, MarginLog(), values)
+    return _log_margins(problem, leaves, gradients, owners, values)
 
 
 def in_double_precision(problem: Problem, gradients: Mapping[str, Any]) -> tuple[Problem, Mapping[str, Any]]:
@@ -293,11 +292,6 @@ def in_double_precision(problem: Problem, gradients: Mapping[str, Any]) -> tuple
 def sides_met(found: Mapping[BranchSite, Margin], near: bool = True) -> dict[BranchSite, set[int]]:
     """Return the sides of comparisons with an element `near` the threshold."""
     return {site: _sides_of_margin(site, margin, near) for site, margin in found.items() if not margin.is_guard}
-
-
-def touches_kink(found: Mapping[BranchSite, Margin], graph: Container[str]) -> bool:
-    """Return whether an element is at a threshold of the graph itself."""
-    return any(site.owner in graph and bool(np.any(margin.numbers == 0)) for site, margin in found.items())
 
 
 def _sides_of_margin(site: BranchSite, margin: Margin, is_near: bool) -> set[int]:

@@ -247,14 +247,11 @@ def scaled_incoming(problem: Problem, factors: Sequence[float] = _FACTORS) -> It
 
     A claim may compare gradients, which a search holds fixed; they grow with cotangents."""
     case = problem.case
-    drawn = {root for step in case.steps for root, value in step.roots.items() if _is_drawn(case, value)}
+    roots = [pair for step in case.steps for pair in step.roots.items()]
+    drawn = {root for root, v in roots if is_incoming_free(case, v) and not is_fixed_incoming(case, v)}
     for factor in factors if drawn else ():
         seeds = tuple({r: _times(factor, s) if r in drawn else s for r, s in each.items()} for each in problem.seeds)
         yield replace(problem, seeds=seeds)
-
-
-def _is_drawn(case: Case, incoming: Value | None) -> bool:
-    return is_incoming_free(case, incoming) and not is_fixed_incoming(case, incoming)
 
 
 def _times(factor: float, array: np.ndarray | None) -> np.ndarray | None:

@@ -205,7 +205,9 @@ class LinearShapes:
         self._slopes: dict[str, dict[str, np.ndarray]] = {}
         for word in self._words:
             moved = _shapes_at(case, {**own, word: own[word] + 1})
-            self._slopes[word] = {n: moved[n] - s for n, s in self._base.items() if _is_like(moved.get(n), s)}
+            self._slopes[word] = {
+                n: moved[n] - s for n, s in self._base.items() if n in moved and moved[n].shape == s.shape
+            }
         for by in (2, 3):
             sizes = {**own, **{word: own[word] + by for word in self._words}}
             there, here = _shapes_at(case, sizes), self._at(sizes)
@@ -226,10 +228,6 @@ class LinearShapes:
             name: sum((self._slopes[w].get(name, zero) * (sizes[w] - self._own[w]) for w in self._words), shape)
             for name, shape in self._base.items()
         }
-
-
-def _is_like(shape: np.ndarray | None, other: np.ndarray) -> bool:
-    return shape is not None and shape.shape == other.shape
 
 
 def _shapes_at(case: Case, sizes: Sizes) -> dict[str, np.ndarray]:

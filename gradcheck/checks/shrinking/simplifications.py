@@ -232,11 +232,8 @@ def integers(case: Case) -> Iterator[Case]:
 def plain_dtype(case: Case) -> Iterator[Case]:
     """Yield the case in float64."""
     if case.dtype != "float64" and not case.dtype.startswith("complex"):
-        yield with_arrays(replace(case, dtype="float64"), _in_double, {})
-
-
-def _in_double(array: np.ndarray) -> np.ndarray:
-    return array.astype(np.float64) if dtypes.is_differentiable(array.dtype) else array
+        double = replace(case, dtype="float64")
+        yield with_arrays(double, lambda a: a.astype(np.float64) if dtypes.is_differentiable(a.dtype) else a, {})
 
 
 def count_up(array: np.ndarray) -> np.ndarray:

@@ -58,7 +58,8 @@ class _Leaves:
         if array.dtype.kind in "biu":
             return array
         if value.expr is not None and not is_one_random_creator(value):
-            made = self._made_of_others(value, array)
+            names = {**self.problem.sizes, **self.found}
+            made = evaluate_on_residues(value, names, array.shape, self.point, self.generator)
             if made is not None:
                 return made
             if not free_names(value.expr).keys().isdisjoint(self.found):
@@ -73,10 +74,6 @@ class _Leaves:
         if name in self.problem.case.inputs or is_one_random_creator(value):
             return free_variables(self.point, self.generator, array.shape)
         return lift(self.point, array)
-
-    def _made_of_others(self, value: Value, array: np.ndarray) -> Dual | None:
-        names = {**self.problem.sizes, **self.found}
-        return evaluate_on_residues(value, names, array.shape, self.point, self.generator)
 
 
 def evaluate_on_residues(
