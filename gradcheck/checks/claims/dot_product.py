@@ -8,7 +8,7 @@ inputs together, and `J v` the roots' tangents by the engine's forward mode, the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,14 +26,6 @@ from gradcheck.language.claim_kind import ClaimKind
 Arrays = Mapping[str, np.ndarray | None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Product:
-    """A sum of products, and the sum of their magnitudes."""
-
-    value: float
-    size: float
-
-
 def check_dot_product(forward: JvpPoint, engine: Engine) -> Iterator[Comparison]:
     """Yield one comparison; none if the last pass raises or is not finite."""
     gradients = _last_pass_gradients(forward, engine)
@@ -42,15 +34,14 @@ def check_dot_product(forward: JvpPoint, engine: Engine) -> Iterator[Comparison]
     source, tangents = _tangents(forward, engine)
     if tangents is None:
         return
-    reverse = _product((gradients.get(name), direction) for name, direction in forward.directions.items())
-    ahead = _product(_root_pairs(forward, tangents))
-    if not np.isfinite([reverse.size, ahead.size]).all():
+    got, size = _product((gradients.get(name), direction) for name, direction in forward.directions.items())
+    want, other_size = _product(_root_pairs(forward, tangents))
+    if not np.isfinite([size, other_size]).all():
         return
     subject = replace(forward.subject(ClaimKind.DOT_PRODUCT, "", engine), reference=source)
     rtol = forward.tolerance(real_of(forward.problem.dtype)).rtol
-    slack = np.asarray(rtol * (reverse.size + ahead.size))
-    got, want = np.asarray(reverse.value), np.asarray(ahead.value)
-    found = compare(got, want, Tolerance(rtol, 0.0), subject, slack)
+    slack = np.asarray(rtol * (size + other_size))
+    found = compare(np.asarray(got), np.asarray(want), Tolerance(rtol, 0.0), subject, slack)
     yield _explain_failure(found, forward, gradients) if found.status == "failed" else found
 
 
@@ -89,13 +80,14 @@ def _root_pairs(forward: JvpPoint, tangents: Arrays) -> Iterator[tuple[np.ndarra
             yield tangent, np.ones(tangent.shape) if seed is None else seed
 
 
-def _product(pairs: Iterable[tuple[np.ndarray | None, np.ndarray]]) -> _Product:
+def _product(pairs: Iterable[tuple[np.ndarray | None, np.ndarray]]) -> tuple[float, float]:
+    """Return a sum of products, and the sum of their magnitudes."""
     value = size = 0.0
     for one, other in pairs:
         if one is not None and one.shape == other.shape:
             terms = (wide(one).conj() * wide(other)).real
             value, size = value + float(np.sum(terms)), size + float(np.sum(np.abs(terms)))
-    return _Product(value, size)
+    return value, size
 
 
 def _explain_failure(failed: Comparison, forward: JvpPoint, gradients: Arrays) -> Comparison:
@@ -129,7 +121,7 @@ def _rounding_allowances(forward: JvpPoint, gradients: Arrays) -> tuple[float, f
         if gradients.get(name) is not None:
             factors.append((conditioning.allowance(ClaimKind.GRADIENT, forward.step, name), np.abs(wide(direction))))
     for name, seed in forward.problem.seeds[forward.step].items():
-        factors.append((forward.allowance(name), 1.0 if seed is None else np.abs(wide(seed))))
+        factors.append((forward.allowances.get(name), 1.0 if seed is None else np.abs(wide(seed))))
     for known, factor in factors:
         if known is not None:
             allowed += float(np.sum(capped_allowance(known, conditioning.limit) * factor))
@@ -141,10 +133,10 @@ def _verdict(failed: Comparison, forward: JvpPoint) -> Fact | None:
     known = forward.oracle_tangents
     if not known:
         return None
-    ahead = _product(_root_pairs(forward, {name: one.value for name, one in known.items()}))
+    ahead, _ = _product(_root_pairs(forward, {name: one.value for name, one in known.items()}))
     bar = sum(float(np.sum(known[name].error)) for name in forward.problem.seeds[forward.step] if name in known)
     method = next(iter(known.values())).method
     got = Answer(fact("reverse_mode_of", engine=failed.engine), np.array([failed.got]))
     want = Answer(fact("forward_mode_of", engine=failed.reference), np.array([failed.want]))
     allowance = Allowance(np.array([failed.atol or 0.0]), failed.rtol or 0.0)
-    return who_is_wrong(got, want, [Answer(method, np.array([ahead.value]), bar, independent=True)], allowance)
+    return who_is_wrong(got, want, [Answer(method, np.array([ahead]), bar, independent=True)], allowance)

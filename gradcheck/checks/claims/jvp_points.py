@@ -125,21 +125,20 @@ class JvpPoint:
         conditioning = self.point.conditioning
 
         def recheck(failed: Comparison) -> Comparison:
-            explained = self.allowance(name)
+            explained = self.allowances.get(name)
             found = recheck_with_allowance(failed, explained, conditioning.limit, self._precise.get(name))
             if found.status == "failed" and explained is None and conditioning.why_not:
                 return found.with_notes(conditioning.why_not)
             return found
 
         tolerance = self.tolerance(_FLOAT64 if array is None else array.dtype)
-        return TangentComparison(tolerance, conditioning.is_of_low_precision, lambda: self.allowance(name), recheck)
-
-    def allowance(self, name: str) -> np.ndarray | None:
-        """Return what rounding explains of a tangent; None if unknown."""
-        return self._allowances.get(name)
+        return TangentComparison(
+            tolerance, conditioning.is_of_low_precision, lambda: self.allowances.get(name), recheck
+        )
 
     @cached_property
-    def _allowances(self) -> Arrays:
+    def allowances(self) -> Arrays:
+        """What rounding explains of each tangent, if it is known."""
         names = list(push_forward(Core(), self.problem, self.directions).tangents)
 
         def run(core: Core, problem: Problem) -> list[np.ndarray | None]:

@@ -156,17 +156,14 @@ class _OpJvp:
 
         def recheck(failed: Comparison) -> Comparison:
             limit = max_allowance(self._unit, [one for one in (*self.directions, failed.want_array) if one is not None])
-            return recheck_with_allowance(failed, self._allowance(number), limit, self._precise(number))
+            return recheck_with_allowance(failed, self._allowances.get(number), limit, self._precise(number))
 
-        return TangentComparison(tolerance, is_low_precision(self._unit), lambda: self._allowance(number), recheck)
+        return TangentComparison(tolerance, is_low_precision(self._unit), lambda: self._allowances.get(number), recheck)
 
     @property
     def _unit(self) -> float:
         flat = arrays(self.application.args, self.application.kwargs)
         return max(epsilon(self.point.problem.dtype), *(epsilon(array.dtype) for array in flat))
-
-    def _allowance(self, number: str) -> np.ndarray | None:
-        return self._allowances.get(number)
 
     @cached_property
     def _allowances(self) -> dict[str, np.ndarray | None]:

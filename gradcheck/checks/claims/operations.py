@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def check_operations(
     point: Point, engines: Sequence[Engine], run: StatedTolerance | None = None
 ) -> Iterator[Comparison]:
     """Yield a comparison for each entry that agrees, and each wrong gradient."""
-    alone = _PointOperations(point)
+    by_reference = cache(lambda: _pulled_by_reference(point, operations_of(point.applications, point.problem.seed)))
     for engine in engines:
         known = compare_recorded(point, engine, run)
         unrecorded = [] if known is None else operations_of(known.unrecorded, point.problem.seed)
@@ -63,35 +63,35 @@ def check_operations(
             pair = _OpComparison(point, engine, run)
             yield from [pair.subject(owner).passed() for owner in known.owners]
         elif point.applications:
-            yield from _compare_one_by_one(alone, engine, run)
+            yield from _compare_one_by_one(point, *by_reference(), engine, run)
 
 
-class _PointOperations:
-    """The ops of a point with cotangents, and the reference's pullbacks."""
-
-    def __init__(self, point: Point) -> None:
-        self.point = point
-
-    @cached_property
-    def operations(self) -> list[Operation]:
-        return operations_of(self.point.applications, self.point.problem.seed)
-
-    @cached_property
-    def want(self) -> Sequence[Pullback]:
-        cotangents = [operation.cotangents for operation in self.operations]
-        return self.point.engines.reference.pull_back(self.point.applications, cotangents, self.point.problem.dtype)
+def _pulled_by_reference(
+    point: Point, operations: Sequence[Operation]
+) -> tuple[Sequence[Operation], Sequence[Pullback]]:
+    return operations, _pull_back(point.engines.reference, operations, point)
 
 
-def _compare_one_by_one(alone: _PointOperations, engine: Engine, run: StatedTolerance | None) -> Iterator[Comparison]:
-    point, applications, operations = alone.point, alone.point.applications, alone.operations
-    pair = _OpComparison(point, engine, run)
+def _pull_back(engine: Engine, operations: Sequence[Operation], point: Point) -> Sequence[Pullback]:
+    cotangents = [operation.cotangents for operation in operations]
+    return engine.pull_back([operation.application for operation in operations], cotangents, point.problem.dtype)
+
+
+def _compare_one_by_one(
+    point: Point,
+    operations: Sequence[Operation],
+    want: Sequence[Pullback],
+    engine: Engine,
+    run: StatedTolerance | None,
+) -> Iterator[Comparison]:
+    pair, applications = _OpComparison(point, engine, run), point.applications
     wrong: dict[str, list[Comparison]] = {application.owner: [] for application in applications}
-    for comparison in pair.compare_all(operations, alone.want):
+    for comparison in pair.compare_all(operations, want):
         values = [state.values for state in point.want.states if comparison.tensor in state.values]
         if not (values and is_all_nan(values[0][comparison.tensor])):
             wrong[comparison.tensor].append(comparison)
     cotangents = [operation.cotangents for operation in operations]
-    for owner, number in wrong_where_aliased(applications, cotangents, alone.want, (engine, point.problem.dtype)):
+    for owner, number in wrong_where_aliased(applications, cotangents, want, (engine, point.problem.dtype)):
         if not wrong[owner]:
             wrong[owner].append(pair.subject(owner).failed(fact("wrong_where_shared", op=applications[number].op.name)))
     for owner, found in wrong.items():
@@ -117,10 +117,7 @@ def _compare_operations(
 ) -> list[Comparison]:
     if not operations:
         return []
-    applications = [operation.application for operation in operations]
-    cotangents = [operation.cotangents for operation in operations]
-    want = point.engines.reference.pull_back(applications, cotangents, point.problem.dtype)
-    return list(_OpComparison(point, engine, run).compare_all(operations, want))
+    return list(_OpComparison(point, engine, run).compare_all(*_pulled_by_reference(point, operations)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +140,7 @@ class _OpComparison:
 
     def compare_all(self, operations: Sequence[Operation], want: Sequence[Pullback]) -> Iterator[Comparison]:
         """Yield failures and notes for these ops."""
-        cotangents = [operation.cotangents for operation in operations]
-        applications = [operation.application for operation in operations]
-        got = self.engine.pull_back(applications, cotangents, self.point.problem.dtype)
+        got = _pull_back(self.engine, operations, self.point)
         end_fork()
         for number, each in enumerate(zip(operations, got, want, strict=True)):
             operation, mine, theirs = self._with_usable_cotangents(*each)
@@ -160,11 +155,11 @@ class _OpComparison:
         is_lacking = mine.error is not None and mine.error.kind == "unsupported" and theirs.error is None
         if not is_lacking or is_of_ones(operation):
             return operation, mine, theirs
-        ones, dtype = with_ones(operation), self.point.problem.dtype
-        (answer,) = self.engine.pull_back([ones.application], [ones.cotangents], dtype)
+        ones = with_ones(operation)
+        (answer,) = _pull_back(self.engine, [ones], self.point)
         if answer.error is not None and answer.error.kind == "unsupported":
             return operation, mine, theirs
-        (wanted,) = self.point.engines.reference.pull_back([ones.application], [ones.cotangents], dtype)
+        (wanted,) = _pull_back(self.reference, [ones], self.point)
         return ones, answer, wanted
 
     def compare(self, operation: Operation, mine: Pullback, theirs: Pullback) -> Iterator[tuple[int, Comparison]]:

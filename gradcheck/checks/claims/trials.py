@@ -84,7 +84,8 @@ class _OtherPoints:
         numbers = trials(self.case, self.context.options.trials)
         outside = [self._run_trial(number) for number in numbers]
         self.count = len(numbers)
-        others = sum(map(self._try_in_domain, filter(None, outside)))
+        in_domain = (point_in_domain(self.points, sizes, self.count + 1) for sizes in outside if sizes)
+        others = sum(self._compare_and_keep(point, self._compare_all, of_trials=True) for point in in_domain)
         if is_general(self.case) and self.context.options.trials != 0:
             others += self._try_choices() + self._try_incoming() + self._try_literals() + self._try_branches()
             others += self._try_structures() if is_thorough(self.case) else 0
@@ -147,11 +148,6 @@ class _OtherPoints:
             return any(own.formula == c.formula and own.has_note("no_elements") for own in self.context.found)
         values = self.points.own.want.states[-1].values
         return c.tensor in values and values[c.tensor].size == 0
-
-    def _try_in_domain(self, sizes: Mapping[str, int]) -> bool:
-        return self._compare_and_keep(
-            point_in_domain(self.points, sizes, self.count + 1), self._compare_all, of_trials=True
-        )
 
     def _degeneracy(
         self, point: Point, found: Sequence[Comparison], before: Sequence[Comparison | None]

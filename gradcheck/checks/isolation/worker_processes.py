@@ -248,7 +248,8 @@ class WorkerProcess:
             return answer
         except (EOFError, OSError):
             code = self._exit_code()
-            raise ProcessEnded(_exit_description(code), time.monotonic() - start, code) from None
+            how = f"by the signal {signal.Signals(-code).name}" if code < 0 else f"with the exit code {code}"
+            raise ProcessEnded(how, time.monotonic() - start, code) from None
 
     def _receive(self, limit: float | None) -> bytes:
         """Return the next message. Raises OutOfTime; EOFError if it is gone."""
@@ -284,10 +285,6 @@ class WorkerProcess:
         """Return whether it ended; starting a process polls all others too."""
         with _START_LOCK:
             return self._process.exitcode is not None
-
-
-def _exit_description(code: int) -> str:
-    return f"by the signal {signal.Signals(-code).name}" if code < 0 else f"with the exit code {code}"
 
 
 def pickle_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> bytes:

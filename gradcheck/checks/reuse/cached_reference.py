@@ -60,10 +60,6 @@ class CachedAnswers:
     saves_new: bool
     saves_beside_result: bool  # although the case's result is kept
 
-    def should_save(self, found: CaseResult) -> bool:
-        """Return whether to keep answers about a case with this result."""
-        return self.saves_new and (self.saves_beside_result or not is_cacheable(found))
-
 
 def _delegated(name: str) -> Any:
     """Return a property: the attribute or method of the real engine."""
@@ -132,7 +128,8 @@ class CachedReference(DefineByRun):
             found = check()
         finally:
             self._store = None
-        new_answers = store.packed_answers() if store.is_new and known.should_save(found) else None
+        is_saved = known.saves_new and (known.saves_beside_result or not is_cacheable(found))
+        new_answers = store.packed_answers() if store.is_new and is_saved else None
         return (with_cache_mismatch(found) if store.differs else found), new_answers
 
     # Calls of the engine itself

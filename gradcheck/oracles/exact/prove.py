@@ -51,22 +51,22 @@ def prove(problem: Problem, claims: Iterable[tuple[str, Claim]], seed: int = 0) 
         for frees in (True, False):
             group = [tracker for tracker in trackers if tracker.frees_incoming is frees]
             if group:
-                _prove(problem, dependencies, group, PointSettings(seed, frees_incoming=frees))
-        _note_conditions(problem, dependencies, [tracker for tracker in trackers if tracker.is_proved], seed)
+                _prove(dependencies, group, PointSettings(seed, frees_incoming=frees))
+        _note_conditions(dependencies, [tracker for tracker in trackers if tracker.is_proved], seed)
     return [tracker.proof() for tracker in trackers]
 
 
-def _note_conditions(problem: Problem, dependencies: Dependencies, trackers: list[ClaimTracker], seed: int) -> None:
+def _note_conditions(dependencies: Dependencies, trackers: list[ClaimTracker], seed: int) -> None:
     """Record where formulas are defined, beyond the graph's own conditions."""
-    signs: dict[str, Sign] = dict.fromkeys(problem.sizes, "positive")
+    signs: dict[str, Sign] = dict.fromkeys(dependencies.problem.sizes, "positive")
     asking: list[tuple[ClaimTracker, list[domain_conditions.Condition]]] = []
     for tracker in trackers:
-        steps = [problem.case.let[step].expr for step in dependencies.of(tracker.formula).steps]
+        steps = [dependencies.case.let[step].expr for step in dependencies.of(tracker.formula).steps]
         asked = domain_conditions.conditions((*steps, tracker.formula), signs)
         if asked:
             asking.append((tracker, asked))
     if asking:
-        graph = GraphAtPoint(problem, dependencies, PointSettings(seed))
+        graph = GraphAtPoint(dependencies, PointSettings(seed))
         _ClaimsAtPoint(graph, [tracker for tracker, _ in asking])
         for tracker, asked in asking:
             tracker.conditions = domain_conditions.condition_texts(
@@ -74,53 +74,41 @@ def _note_conditions(problem: Problem, dependencies: Dependencies, trackers: lis
             )
 
 
-def _prove(problem: Problem, dependencies: Dependencies, trackers: list[ClaimTracker], setting: PointSettings) -> None:
+def _prove(dependencies: Dependencies, trackers: list[ClaimTracker], setting: PointSettings) -> None:
     """Prove the claims together, then each undecided one by itself."""
-    _run(problem, dependencies, trackers, setting)
+    _run(dependencies, trackers, setting)
     again = [tracker for tracker in trackers if tracker.is_refuted and "sqrt" in tracker.uninterpreted]
     for tracker in again:
         tracker.restart()
-    _run(problem, dependencies, again, setting._replace(keeps_squares=True))
+    _run(dependencies, again, setting._replace(keeps_squares=True))
     for tracker in trackers:
         if len(trackers) > 1 and not tracker.is_decided:
             tracker.restart()
-            _run(problem, dependencies, [tracker], setting)
+            _run(dependencies, [tracker], setting)
         if tracker.is_refuted and tracker.depends_on_functions:
-            tracker.depends_on_functions = _depends_on_functions(problem, dependencies, tracker, setting) and not (
-                is_piecewise(tracker.uninterpreted) and _is_wrong_at_integers(problem, dependencies, tracker, setting)
+            here = setting._replace(number=tracker.refuted_at)
+            redrawn = [here._replace(redraw=redrawn) for redrawn in _REDRAWN]
+            tracker.depends_on_functions = not _has_constant_gap(dependencies, tracker, redrawn) and not (
+                is_piecewise(tracker.uninterpreted) and _is_wrong_at_integers(dependencies, tracker, setting)
             )
 
 
-def _depends_on_functions(
-    problem: Problem, dependencies: Dependencies, tracker: ClaimTracker, setting: PointSettings
-) -> bool:
-    """Return whether the difference changes with the functions' values."""
-    here = setting._replace(number=tracker.refuted_at)
-    return not _has_constant_gap(
-        problem, dependencies, tracker, [here._replace(redraw=redrawn) for redrawn in _REDRAWN]
-    )
-
-
-def _is_wrong_at_integers(
-    problem: Problem, dependencies: Dependencies, tracker: ClaimTracker, setting: PointSettings
-) -> bool:
+def _is_wrong_at_integers(dependencies: Dependencies, tracker: ClaimTracker, setting: PointSettings) -> bool:
     """Return whether it is wrong at an integer point, for several primes."""
     for attempt in range(1, len(SCALES) + 1):
         here = setting._replace(integer_attempt=attempt)
         several = [[here._replace(number=number, redraw=redrawn) for redrawn in (1, 2)] for number in (0, 1, 2)]
-        if all(_has_constant_gap(problem, dependencies, tracker, settings) for settings in several):
+        if all(_has_constant_gap(dependencies, tracker, settings) for settings in several):
             return True
     return False
 
 
-def _has_constant_gap(
-    problem: Problem, dependencies: Dependencies, tracker: ClaimTracker, settings: Iterable[PointSettings]
-) -> bool:
+def _has_constant_gap(dependencies: Dependencies, tracker: ClaimTracker, settings: Iterable[PointSettings]) -> bool:
     """Return whether a claim's difference is equal, not 0, in all settings."""
     gaps = set()
     for setting in settings:
         try:
-            gaps.add(_ClaimsAtPoint(GraphAtPoint(problem, dependencies, setting), [tracker]).gap_alone())
+            gaps.add(_ClaimsAtPoint(GraphAtPoint(dependencies, setting), [tracker]).gap_alone())
         except GradcheckError:
             return False
         if len(gaps) > 1 or 0 in gaps:
@@ -137,14 +125,13 @@ def unsupported(case: Case) -> Fact | None:
     return None
 
 
-def _run(problem: Problem, dependencies: Dependencies, trackers: list[ClaimTracker], setting: PointSettings) -> None:
+def _run(dependencies: Dependencies, trackers: list[ClaimTracker], setting: PointSettings) -> None:
     for number in range(MAX_POINTS):
         going = [tracker for tracker in trackers if not (tracker.is_decided or tracker.needs_too_many_points)]
         if not going:
             break
         try:
-            graph = GraphAtPoint(problem, dependencies, setting._replace(number=number))
-            at_point = _ClaimsAtPoint(graph, going)
+            at_point = _ClaimsAtPoint(GraphAtPoint(dependencies, setting._replace(number=number)), going)
         except GradcheckError as error:
             for tracker in going:
                 tracker.record_error(error)

@@ -65,7 +65,7 @@ class OneElement(Direction):
 
 def exact_gradient(problem: Problem, name: str) -> np.ndarray:
     """Of integers that are small: residues next to 0 are the integers themselves."""
-    graph = GraphAtPoint(problem, Dependencies(problem), PointSettings())
+    graph = GraphAtPoint(Dependencies(problem), PointSettings())
     leaves = {**problem.inputs, **problem.constants}
     graph.leaves = {n: lift(graph.point, a) if a.dtype.kind == "f" else a for n, a in leaves.items()}
     graph._seed = lambda root, value, given: lift(graph.point, 1 if given is None else given)  # type: ignore
