@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks import original_dtype
+from gradcheck.checks.baseline import apply_xfail
 from gradcheck.checks.claims import (
     certificates,
     combinations,
@@ -33,7 +34,6 @@ from gradcheck.checks.implementations import implementation_check as implementat
 from gradcheck.checks.implementations.implementation_check import ImplementationResults
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
-from gradcheck.checks.xfail import apply_xfail
 from gradcheck.engines.base import own_dtype as engine_dtype
 from gradcheck.engines.library_imports import importing_elsewhere
 from gradcheck.engines.resolve import named_engines

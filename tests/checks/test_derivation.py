@@ -20,7 +20,7 @@ from gradcheck.language.expr.traverse import gradient_names
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
 from gradcheck.language.symbolic.simplify.simplifier import RULES, Simplifier
-from gradcheck.oracles.exact.claim_tracker import Proof
+from gradcheck.oracles.exact.prove import Proof
 from gradcheck.reports.commands.explanation import FORMATS, render
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.checks.branches.branch_search import BranchSearch
-from gradcheck.checks.branches.branch_sites import EQUALITY_OPS, BranchSite, Margin, as_array
+from gradcheck.checks.branches.branch_sites import EQUALITY_OPS, BranchSite, Margin, SearchBudget, as_array
 from gradcheck.checks.branches.margin_recording import (
     MarginLog,
     WrappedNames,
@@ -29,7 +29,6 @@ from gradcheck.checks.branches.margin_recording import (
     sides_met,
     unwrap,
 )
-from gradcheck.checks.branches.search_targets import SearchBudget
 from gradcheck.checks.points.admissible import is_informative
 from gradcheck.checks.points.point import Point
 from gradcheck.errors import GradcheckError

@@ -18,8 +18,15 @@ from gradcheck.autograd.backward import backward
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.branches.branch_sites import BranchSite, Margin
-from gradcheck.checks.branches.search_targets import Goal, SearchBudget, SearchTargets, are_goals_met, select_margins
+from gradcheck.checks.branches.branch_sites import (
+    BranchSite,
+    Goal,
+    Margin,
+    SearchBudget,
+    SearchTargets,
+    are_goals_met,
+    select_margins,
+)
 from gradcheck.checks.branches.search_variables import GRID, SearchSpace, SearchVariable
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from gradcheck.checks.branches.branch_coverage import BranchCoverage, has_underflowing_squares, side_condition
-from gradcheck.checks.branches.search_targets import Goal, SearchBudget
+from gradcheck.checks.branches.branch_sites import Goal, SearchBudget
 from gradcheck.checks.branches.search_variables import scaled_incoming
 from gradcheck.checks.claims.certificates import proved_formulas
 from gradcheck.checks.context import Context

@@ -1,4 +1,9 @@
-"""Compare two arrays element by element, and find the worst element."""
+"""Compare two arrays element by element, and find the worst element.
+
+Explanations need only whether arrays are nearly equal, by one of three tolerances: what rounding leaves
+(`rounding_tolerance`), what a derivation may lose (`derivation_tolerance`), and what a comparison allowed
+(`Tolerance.of`).
+"""
 
 from __future__ import annotations
 
@@ -9,9 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.dtypes import wide
+from gradcheck.autograd.dtypes import is_differentiable, largest_finite, real_of, wide
 from gradcheck.autograd.modes import quiet
-from gradcheck.checks.closeness.tolerance import Tolerance, epsilon, ulp
+from gradcheck.checks.closeness.tolerance import ROUNDINGS, Tolerance, base, epsilon, ulp
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.facts import Fact, fact
 
@@ -241,3 +246,45 @@ def _ulps(error: np.ndarray, magnitude: np.ndarray, dtype: np.dtype) -> float:
 def _number(value: Any) -> float | complex | int:
     number = value.item() if hasattr(value, "item") else value
     return number if isinstance(number, (bool, int, float, complex)) else float(number)
+
+
+#: What a derivation may lose, relative to the largest element, by the bytes of a real number.
+DERIVATION = {8: 1e-8, 4: 1e-3, 2: 5e-2}
+
+
+def nearly_equal(
+    got: np.ndarray, want: np.ndarray, tolerance: Tolerance | None = None, slack: np.ndarray | None = None
+) -> bool:
+    """Return whether two arrays of one shape agree in every element.
+
+    NaN agrees with NaN, and an infinity only with itself.
+
+    Args:
+        tolerance: by default `derivation_tolerance(want)`.
+        slack: absolute, of the arrays' shape: what rounding explains of each element.
+    """
+    if got.shape != want.shape:
+        return False
+    with np.errstate(all="ignore"):
+        left, right = wide(got), wide(want)
+        allowed = (tolerance or derivation_tolerance(want)).allowed(np.abs(right), slack)
+        same = (left == right) | (np.isnan(left) & np.isnan(right))
+        return bool((same | (np.isfinite(right) & (np.abs(left - right) <= allowed))).all())
+
+
+def rounding_tolerance(*dtypes: np.dtype, scale: float, margin: float = 1.0) -> Tolerance:
+    """Return the tolerance of right computations in the coarsest dtype.
+
+    Args:
+        scale: the largest magnitude before terms cancel; what cancels is off by roundings of it.
+        margin: how many times as much is allowed.
+    """
+    rtol = max(base(dtype).rtol for dtype in dtypes)
+    floor = min(rtol, ROUNDINGS * max(map(epsilon, dtypes)))
+    return Tolerance(margin * rtol, margin * floor * scale)
+
+
+def derivation_tolerance(want: np.ndarray) -> Tolerance:
+    """Return the absolute tolerance of a formula; integers must be equal."""
+    part = DERIVATION[real_of(want.dtype).itemsize] if is_differentiable(want.dtype) else 0.0
+    return Tolerance(0.0, part * largest_finite(want))

@@ -12,7 +12,7 @@ from itertools import islice, zip_longest
 import numpy as np
 
 from gradcheck.autograd.op import TABLE, Op
-from gradcheck.checks.closeness.nearly_equal import nearly_equal
+from gradcheck.checks.closeness.compare import nearly_equal
 from gradcheck.checks.failures.composed_ops import op_parts
 from gradcheck.checks.failures.gather_evidence import make_reference_pullback
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS, PointFailures

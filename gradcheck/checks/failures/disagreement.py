@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
-from gradcheck.checks.closeness.nearly_equal import rounding_tolerance
+from gradcheck.checks.closeness.compare import rounding_tolerance
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import Fact, fact

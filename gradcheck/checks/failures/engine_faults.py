@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite
-from gradcheck.checks.closeness.nearly_equal import nearly_equal, rounding_tolerance
+from gradcheck.checks.closeness.compare import nearly_equal, rounding_tolerance
 from gradcheck.checks.failures.assigning_ops import blame_assigning_op
 from gradcheck.checks.failures.composed_ops import op_parts
 from gradcheck.checks.failures.point_failures import PointFailures

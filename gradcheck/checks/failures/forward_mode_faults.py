@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcheck.checks.claims.cotangents import operations_of
 from gradcheck.checks.claims.op_jvps import directions_of
-from gradcheck.checks.closeness.nearly_equal import nearly_equal
+from gradcheck.checks.closeness.compare import nearly_equal
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS
 from gradcheck.checks.failures.point_failures import MAX_DIAGNOSED, PointFailures, diagnose

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from gradcheck.checks.claims.operations import check_operations
-from gradcheck.checks.closeness.nearly_equal import nearly_equal
+from gradcheck.checks.closeness.compare import nearly_equal
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
 from gradcheck.checks.points.point import Point

@@ -13,5 +13,5 @@ From the ground up, each module using only those before it:
 - `dual_numbers`, `uninterpreted_functions`: dual numbers and the table of rules; functions outside the field
 - `partial_evaluation`: ops on dual numbers; values that are equal at all points
 - `ops`: how each op acts on dual numbers. To add an op, read the rule in `ops/__init__.py`: one entry in one file
-- `leaves`, `dependencies`, `graph_at_point`, `claim_tracker`, `prove`: a case at a point, and the claims about it
+- `leaves`, `dependencies`, `graph_at_point`, `prove`: a case at a point, and the claims about it
 """

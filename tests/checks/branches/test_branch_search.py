@@ -10,9 +10,8 @@ import pytest
 
 from gradcheck.checks.branches import search_variables
 from gradcheck.checks.branches.branch_search import BranchSearch, search_paths
-from gradcheck.checks.branches.branch_sites import BranchSite, Margin
+from gradcheck.checks.branches.branch_sites import BranchSite, Margin, SearchBudget
 from gradcheck.checks.branches.margin_recording import branching_owners, margins_at, sides_met
-from gradcheck.checks.branches.search_targets import SearchBudget
 from gradcheck.checks.branches.search_variables import SearchVariable
 from gradcheck.language.problem import Problem
 from tests.from_text import problem_from as problem_of

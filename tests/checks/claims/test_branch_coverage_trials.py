@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.checks.branches.search_targets import SearchBudget
+from gradcheck.checks.branches.branch_sites import SearchBudget
 from gradcheck.checks.claims import branch_coverage_trials
 from gradcheck.checks.points.drawing import Points
 from gradcheck.reports.passed_case import is_qualified, passed_remarks

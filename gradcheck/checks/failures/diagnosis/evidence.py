@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite
-from gradcheck.checks.closeness.nearly_equal import nearly_equal, rounding_tolerance
+from gradcheck.checks.closeness.compare import nearly_equal, rounding_tolerance
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.engines.base import Application
 from gradcheck.engines.recording import arrays, rebuild
