@@ -1,4 +1,4 @@
-"""The cache of a run: a file of signed bytes by key, and the digest in its keys."""
+"""The cache of a run: signed bytes by key in a file, and its digest."""
 
 from __future__ import annotations
 

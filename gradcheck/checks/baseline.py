@@ -1,4 +1,4 @@
-"""Known failures, of an earlier run and of `xfail`, and measured agreement.
+"""Known failures, of an earlier run or by `xfail`, and agreement.
 
 A claim that failed when the baseline was written does not fail a run again. Any other failing claim does, and so does a
 listed claim that passes now, until it is removed from the file. A baseline may also hold how closely passing claims

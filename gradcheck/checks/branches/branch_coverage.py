@@ -29,8 +29,7 @@ from gradcheck.checks.branches.margin_recording import (
     sides_met,
     unwrap,
 )
-from gradcheck.checks.points.admissible import is_informative
-from gradcheck.checks.points.point import Point
+from gradcheck.checks.points.point import Point, is_informative
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Claim
 from gradcheck.language.evaluation.evaluate import evaluate

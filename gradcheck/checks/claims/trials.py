@@ -16,10 +16,9 @@ from gradcheck.checks.claims.stated_claims import StepClaims, check_identity
 from gradcheck.checks.claims.undefined_formulas import is_undefined, is_unstable
 from gradcheck.checks.claims.wrong_formulas import WrongFormula, is_all_nan_or_empty, try_to_refute
 from gradcheck.checks.context import Context
-from gradcheck.checks.points.admissible import is_informative, rejection_reason
 from gradcheck.checks.points.degenerate import are_sizes_informative, degeneracy, is_finite, is_usable, point_in_domain
-from gradcheck.checks.points.free_sizes import unvaried_sizes
-from gradcheck.checks.points.point import Point
+from gradcheck.checks.points.drawing import unvaried_sizes
+from gradcheck.checks.points.point import Point, is_informative, rejection_reason
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import Fact, fact
 from gradcheck.language.array_structures import Structure
@@ -203,7 +202,7 @@ class _OtherPoints:
         return c.is_failing and not is_undefined(c) and is_unstable(self.context, c)
 
     def _try_choices(self) -> int:
-        from gradcheck.checks.claims.choice_coverage_trials import ChoiceTrials  # not needed without general claims
+        from gradcheck.checks.claims.branch_coverage_trials import ChoiceTrials  # not needed without general claims
 
         before = self.count
         choices = ChoiceTrials(

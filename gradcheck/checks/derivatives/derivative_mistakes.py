@@ -21,8 +21,7 @@ from gradcheck.checks.derivatives.claimed_derivative import (
     StatedDerivative,
     claimed_at,
 )
-from gradcheck.checks.derivatives.derivative_formula import derived_formula
-from gradcheck.checks.derivatives.derivative_suggestion import suggestion, value_at
+from gradcheck.checks.derivatives.derivative_formula import derived_formula, suggestion, value_at
 from gradcheck.checks.derivatives.entry_mistakes import (
     Guess,
     blocks,

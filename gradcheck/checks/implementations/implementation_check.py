@@ -25,7 +25,7 @@ from gradcheck.checks.implementations.implementation_case import implementation_
 from gradcheck.checks.implementations.second_order import check_second_order
 from gradcheck.checks.implementations.undefined_derivatives import excuse_undefined
 from gradcheck.checks.options import Engines
-from gradcheck.checks.points.admissible import narrower_domain
+from gradcheck.checks.points.point import narrower_domain
 from gradcheck.checks.result import Comparison, Failure
 from gradcheck.engines.core import Core
 from gradcheck.engines.implementation.binding import ancestors_of

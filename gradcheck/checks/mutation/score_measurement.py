@@ -30,8 +30,7 @@ from gradcheck.checks.mutation.core_mutations import (
 from gradcheck.checks.mutation.formula_mutations import mutations_of
 from gradcheck.checks.mutation_score import Mutant, MutationScore
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.points.admissible import rejection_reason
-from gradcheck.checks.points.point import Point
+from gradcheck.checks.points.point import Point, rejection_reason
 from gradcheck.checks.result import CaseResult
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, StatedTolerance

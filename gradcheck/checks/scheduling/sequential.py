@@ -1,4 +1,4 @@
-"""Check cases one after another, in this process or a worker. Prints nothing.
+"""Check cases one after another, in this process or in a worker.
 
 Each has a result, whatever an engine does.
 """
