@@ -138,7 +138,7 @@ class JvpPoint:
 
     @cached_property
     def allowances(self) -> Arrays:
-        """What rounding explains of each tangent, if it is known."""
+        """The effect of rounding on each tangent, if known."""
         names = list(push_forward(Core(), self.problem, self.directions).tangents)
 
         def run(core: Core, problem: Problem) -> list[np.ndarray | None]:
