@@ -167,7 +167,7 @@ class _Explainer:
 
     def _forms(self, raw: Mapping[str, Expr]) -> dict[str, Iterator[GradientForm]]:
         """Yield each gradient's forms, from the shortest to the raw one."""
-        samples = [one.sample() for one in self.passes.small or self.passes.all]
+        samples = [sample_at(one.alone) for one in self.passes.small or self.passes.all]
         single = len(self.case.steps) == 1
         found = simplifier(self.problem, samples, single)
         simple = found.simplify(raw)

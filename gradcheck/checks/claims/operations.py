@@ -38,7 +38,7 @@ from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.double_precision import double_precision_array, double_precision_backend
 from gradcheck.engines.fast_path_audit import difference
 from gradcheck.engines.recording import RecordedCall, application_of, arrays, flat, rebuild
-from gradcheck.facts import Fact, fact
+from gradcheck.facts import fact
 from gradcheck.forks import end_fork
 from gradcheck.language.case import StatedTolerance
 from gradcheck.language.claim_kind import ClaimKind
@@ -264,7 +264,10 @@ class _OpComparison:
             found = self._recheck_with_rounding(found, operation, index)
         if found.status == "passed":
             return found
-        return replace(found, mismatch=_gradient_of_op(operation, index, found.mismatch))
+        application, ones = operation.application, is_of_ones(operation)
+        number = gradient_positions(application)[index] + 1
+        what = {"op": application.op.name, "number": number, "mismatch": found.mismatch, "ones": ones}
+        return replace(found, mismatch=fact("gradient_of_op", **what))
 
     def _outcomes(self, operation: Operation, mine: Pullback, theirs: Pullback) -> Iterator[Comparison]:
         kinds = [side.error.kind if side.error else "" for side in (mine, theirs)]
@@ -321,12 +324,6 @@ def in_double_precision(application: Application) -> Application:
 
 def raised_dtype(name: str) -> np.dtype:
     return dtypes.BY_NAME[RAISED.get(name, name)]
-
-
-def _gradient_of_op(operation: Operation, index: int, mismatch: Fact | None) -> Fact:
-    application, ones = operation.application, is_of_ones(operation)
-    number = gradient_positions(application)[index] + 1
-    return fact("gradient_of_op", op=application.op.name, number=number, mismatch=mismatch, ones=ones)
 
 
 def gradient_positions(application: Application) -> list[int]:

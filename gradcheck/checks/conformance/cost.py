@@ -11,7 +11,7 @@ import gc
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,38 +32,12 @@ _HERE = str(Path(__file__).parents[2])
 MAX_LINEAR_RATIO = 1.2
 #: From this ratio on, the work grows with the number of paths.
 _PATHS = 4.0
-
-
-def chain(nodes: int) -> dict[str, Expr]:
-    """Return h = h * x, repeated."""
-    return _entries(nodes, lambda h: Call("mul", (h, Name("x"))))
-
-
-def diamonds(nodes: int) -> dict[str, Expr]:
-    """Return h = h + h, repeated."""
-    return _entries(nodes, lambda h: Call("add", (h, h)))
-
-
-def fan(nodes: int) -> dict[str, Expr]:
-    """Return x + x + x + …"""
-    return _entries(nodes, lambda h: Call("add", (h, Name("x"))))
-
-
-def _entries(nodes: int, step: Callable[[Expr], Expr]) -> dict[str, Expr]:
-    entries: dict[str, Expr] = {}
-    last: Expr = Name("x")
-    for number in range(1, nodes + 1):
-        name = f"h{number}"
-        entries[name], last = step(last), Name(name)
-    return entries
-
-
-_LARGE = 64
-#: By name, a graph of any size, and the smallest of its sizes n, 2 n and 3 n.
-GRAPHS: dict[str, tuple[Callable[[int], dict[str, Expr]], int]] = {
-    "chain": (chain, _LARGE),
-    "diamonds": (diamonds, 4),
-    "fan": (fan, _LARGE),
+_LARGE, _X = 64, Name("x")
+#: By name, the next entry after h, and the smallest of a graph's sizes n, 2 n and 3 n.
+GRAPHS: dict[str, tuple[Callable[[Expr], Expr], int]] = {
+    "chain": (lambda h: Call("mul", (h, _X)), _LARGE),
+    "diamonds": (lambda h: Call("add", (h, h)), 4),
+    "fan": (lambda h: Call("add", (h, _X)), _LARGE),
 }
 
 
@@ -98,8 +72,8 @@ class Growth:
 
 def growth_of(engine: Engine, name: str, dtype: str = "float64") -> Growth | None:
     """Return the growth; larger diamonds only if it is not exponential."""
-    graph, nodes = GRAPHS[name]
-    engine.evaluate(problem_of(graph(3 * nodes), dtype))  # so that one-time work does not count
+    _, nodes = GRAPHS[name]
+    engine.evaluate(problem_of(name, 3 * nodes, dtype))  # so that one-time work does not count
     found = _growth(engine, name, nodes, dtype)
     if nodes == _LARGE or found is None or found.is_exponential:
         return found
@@ -107,8 +81,7 @@ def growth_of(engine: Engine, name: str, dtype: str = "float64") -> Growth | Non
 
 
 def _growth(engine: Engine, name: str, nodes: int, dtype: str) -> Growth | None:
-    graph, _ = GRAPHS[name]
-    one, two, three = (_calls(engine, problem_of(graph(times * nodes), dtype)) for times in (1, 2, 3))
+    one, two, three = (_calls(engine, problem_of(name, times * nodes, dtype)) for times in (1, 2, 3))
     return None if one is None or two is None or three is None else Growth(name, nodes, (one, two, three))
 
 
@@ -135,10 +108,12 @@ def _calls(engine: Engine, problem: Problem) -> int | None:
     return None if is_refused else count + (compared.number if compared else 0)
 
 
-def problem_of(entries: Mapping[str, Expr], dtype: str = "float64") -> Problem:
+def problem_of(graph: str, nodes: int, dtype: str) -> Problem:
     """Return a graph over one number, with a pass from its last entry."""
-    root = list(entries)[-1]
-    claims = {name: Claim("", expr) for name, expr in entries.items()}
+    (follow, _), root, last = GRAPHS[graph], f"h{nodes}", _X
+    claims: dict[str, Claim] = {}
+    for name in (f"h{number}" for number in range(1, nodes + 1)):
+        claims[name], last = Claim("", follow(last)), Name(name)
     case = Case("growth", "growth", Place(), {}, claims, (Step("backward", roots={root: None}),), dtype=dtype)
     return Problem(case, {"x": np.asarray(0.9, dtype)}, {}, seeds=({root: None},), forwards=({},))
 
@@ -165,7 +140,7 @@ def cost_of(engine: Engine, others: Sequence[Engine] = ()) -> Cost:
 
 
 def _seconds(engine: Engine, dtype: str) -> float | None:
-    problem, times = problem_of(chain(_OPS), dtype), []
+    problem, times = problem_of("chain", _OPS, dtype), []
     for _ in range(_TIMES):
         start = time.perf_counter()
         found = engine.evaluate(problem)
@@ -177,7 +152,7 @@ def _seconds(engine: Engine, dtype: str) -> float | None:
 
 def _bytes(engine: Engine, dtype: str) -> float | None:
     """Return the additional peak memory per node of a doubled graph."""
-    peaks = [_peak(engine, problem_of(chain(size), dtype)) for size in (_OPS, 2 * _OPS)]
+    peaks = [_peak(engine, problem_of("chain", size, dtype)) for size in (_OPS, 2 * _OPS)]
     return None if None in peaks else max(0.0, ((peaks[1] or 0) - (peaks[0] or 0)) / _OPS)
 
 

@@ -255,7 +255,7 @@ def claims_key(problem: Problem, claims: Sequence[tuple[str, Claim]]) -> bytes:
 
 
 def _digest(thing: Any) -> bytes:
-    return blake2b(Packer().canonical_bytes(thing), digest_size=24).digest()
+    return blake2b(Packer().pack(thing, canonical=True), digest_size=24).digest()
 
 
 #: How many cases' answers are written at a time.

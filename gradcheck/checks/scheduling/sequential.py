@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from gradcheck.autograd import dtypes
-from gradcheck.checks.isolation.failure_capture import WarningRecorder, capture_warnings, failure_of, try_part
+from gradcheck.checks.isolation.failure_capture import capture_warnings, failure_of, try_part
 from gradcheck.checks.isolation.fork_call import call_in_fork
 from gradcheck.checks.isolation.memory_limit import memory_limit
 from gradcheck.checks.isolation.pickling import Packer
@@ -42,10 +42,9 @@ def check_isolated(
     case: Case, options: Options, engines: Engines, further: Mapping[str, ResultExtra] | None = None
 ) -> CaseResult:
     """Return a result with warnings and extras; the user's interrupt passes."""
-    recorder = WarningRecorder([])
-    with marked_interrupts(), capture_warnings(recorder), same_working_directory():
+    with marked_interrupts(), capture_warnings() as warned, same_working_directory():
         found = _check_within_limits(case, options, engines, further or {})
-    return replace(found, warnings=(*found.warnings, *recorder.warnings)) if recorder.warnings else found
+    return replace(found, warnings=(*found.warnings, *warned)) if warned else found
 
 
 def _check_within_limits(
