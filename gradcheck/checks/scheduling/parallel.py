@@ -22,17 +22,7 @@ from gradcheck.checks.isolation.executors import executor_factory
 from gradcheck.checks.isolation.fork_call import ForkedWorker
 from gradcheck.checks.isolation.memory_limit import default_memory_limit
 from gradcheck.checks.isolation.pickling import Packer
-from gradcheck.checks.isolation.worker_processes import (
-    THREADED,
-    LocalExecutor,
-    ProcessEnded,
-    ProcessStartError,
-    WorkerPool,
-    can_fork,
-    leave_safe_path,
-    python_environment,
-    start_fork_server,
-)
+from gradcheck.checks.isolation.worker_processes import LocalExecutor, ProcessEnded, WorkerPool, can_fork
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.reuse.cached_reference import (
@@ -83,13 +73,16 @@ MakeEngines = Callable[[], Engines]
 
 def preload(options: Options) -> None:
     """Import the modules that workers will need, in the background."""
-    start_fork_server(_modules(options))
+    worker_processes.start_fork_server(_modules(options))
 
 
 def _modules(options: Options, reference: bool = True) -> list[str]:
     engines = (*options.engines, options.reference) if reference else options.engines
     names = [name for name in engines if isinstance(name, str)]
-    return [__name__, *(ENGINES[name].module for name in names if name in ENGINES and name not in THREADED)]
+    return [
+        __name__,
+        *(ENGINES[name].module for name in names if name in ENGINES and name not in worker_processes.THREADED),
+    ]
 
 
 def plan_run(
@@ -134,7 +127,9 @@ def run_in_parallel(
     """Yield each result with its index, in the order of arrival."""
     cases = [(place, item) for place, item in enumerate(work) if isinstance(item, Case)]
     yield from ((place, unreadable_result(item)) for place, item in enumerate(work) if not isinstance(item, Case))
-    with nullcontext() if options.executor is None else python_environment():  # for processes of the executor
+    with (
+        nullcontext() if options.executor is None else worker_processes.python_environment()
+    ):  # for processes of the executor
         division = _ParallelRun(options, engines, plan)
         try:
             yield from division.results([cases[at : at + plan.size] for at in range(0, len(cases), plan.size)])
@@ -166,7 +161,7 @@ class _ParallelRun:
                     yield from self._unpack_results(future.result(), chunk)
                 elif isinstance(error, UsageError):
                     raise error
-                elif isinstance(error, ProcessStartError):
+                elif isinstance(error, worker_processes.ProcessStartError):
                     raise UsageError(f"no process can be started: {error}", hint="try -j 1") from error
                 elif len(chunk) > 1 or (isinstance(error, BrokenExecutor) and not alone):
                     retries += [[one] for one in chunk]
@@ -265,7 +260,7 @@ def warm_up(settings: bytes) -> None:
 
 def check_chunk(settings: bytes, cases: bytes) -> bytes:
     """Return the results of some cases, with new answers of the reference."""
-    leave_safe_path()
+    worker_processes.leave_safe_path()
     with _ONE_AT_A_TIME, reporting():
         options, engines = _load_settings(settings)
         items = Packer(worker_processes.inherited_objects).unpack(cases)

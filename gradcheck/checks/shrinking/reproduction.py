@@ -23,17 +23,12 @@ from gradcheck.checks.shrinking.failure_signature import (
     without_other_claims,
 )
 from gradcheck.checks.shrinking.simplifications import (
-    drop_aliases,
+    GENERAL_CLAIM_SIMPLIFICATIONS,
+    KNOWN_NUMBER_SIMPLIFICATIONS,
+    SIMPLIFICATIONS,
+    Simplification,
     drop_unused,
-    earlier_roots,
-    entries_as_numbers,
-    fewer_steps,
     integers,
-    plain_dtype,
-    simpler_numbers,
-    simpler_parts,
-    small_parts,
-    smaller_sizes,
     without_unused,
 )
 from gradcheck.engines.implementation.code_loading import folder_of, with_absolute_paths
@@ -47,29 +42,8 @@ from gradcheck.language.loader import load_text
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
 
-#: Yields smaller cases by one step, those that gain most first.
-Simplification = Callable[[Case], Iterator[Case]]
 #: `check(case, thorough)` runs a case and never raises; unless `thorough`, without explaining failures.
 Check = Callable[[Case, bool], CaseResult]
-
-#: Those that gain most first.
-SIMPLIFICATIONS: tuple[Simplification, ...] = (
-    drop_unused,
-    fewer_steps,
-    earlier_roots,
-    entries_as_numbers,
-    small_parts,
-    simpler_parts,
-    drop_aliases,
-    smaller_sizes,
-    plain_dtype,
-    simpler_numbers,
-)
-#: Those that keep the meaning of a general claim.
-#: So do those of user code, which computes its specification as it is.
-GENERAL_CLAIM_SIMPLIFICATIONS: tuple[Simplification, ...] = (drop_unused, smaller_sizes, simpler_numbers)
-#: Stated numbers belong to their inputs; an unrefuted formula fails at any numbers.
-KNOWN_NUMBER_SIMPLIFICATIONS: tuple[Simplification, ...] = (drop_unused,)
 
 #: The ops, or numbers, that cost as much as a minimal candidate.
 _OPS, _NUMBERS = 5, 1_000
