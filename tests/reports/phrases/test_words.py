@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from gradcheck import load, run
-from gradcheck.checks.mutation.core_mutations import RULE_MUTATIONS, SWEEP_MUTATIONS
+from gradcheck.checks.mutation.mutations import RULE_MUTATIONS, SWEEP_MUTATIONS
 from gradcheck.checks.options import ShrinkEffort
 from gradcheck.checks.result import RunResult
 from gradcheck.language.case import Loaded
