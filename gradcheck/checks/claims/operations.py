@@ -130,14 +130,12 @@ def check_operations(
 ) -> Iterator[Comparison]:
     """Yield a comparison for each entry that agrees, and each wrong gradient."""
     by_reference = cache(lambda: _pulled_by_reference(point, operations_of(point.applications, point.problem.seed)))
-    for engine in engines:
-        known = compare_recorded(point, engine, run)
-        unrecorded = [] if known is None else operations_of(known.unrecorded, point.problem.seed)
-        if known is not None and not _compare_operations(point, engine, unrecorded, run):
-            pair = _OpComparison(point, engine, run)
+    for pair in (_OpComparison(point, engine, run) for engine in engines):
+        known = compare_recorded(point, pair.engine, run)
+        if known is not None and not pair.compare_some(operations_of(known.unrecorded, point.problem.seed)):
             yield from [pair.subject(owner).passed() for owner in known.owners]
         elif point.applications:
-            yield from _compare_one_by_one(point, *by_reference(), engine, run)
+            yield from pair.compare_entries(*by_reference())
 
 
 def _pulled_by_reference(
@@ -151,27 +149,6 @@ def _pull_back(engine: Engine, operations: Sequence[Operation], point: Point) ->
     return engine.pull_back([operation.application for operation in operations], cotangents, point.problem.dtype)
 
 
-def _compare_one_by_one(
-    point: Point,
-    operations: Sequence[Operation],
-    want: Sequence[Pullback],
-    engine: Engine,
-    run: StatedTolerance | None,
-) -> Iterator[Comparison]:
-    pair, applications = _OpComparison(point, engine, run), point.applications
-    wrong: dict[str, list[Comparison]] = {application.owner: [] for application in applications}
-    for comparison in pair.compare_all(operations, want):
-        values = [state.values for state in point.want.states if comparison.tensor in state.values]
-        if not (values and is_all_nan(values[0][comparison.tensor])):
-            wrong[comparison.tensor].append(comparison)
-    cotangents = [operation.cotangents for operation in operations]
-    for owner, number in wrong_where_aliased(applications, cotangents, want, (engine, point.problem.dtype)):
-        if not wrong[owner]:
-            wrong[owner].append(pair.subject(owner).failed(fact("wrong_where_shared", op=applications[number].op.name)))
-    for owner, found in wrong.items():
-        yield from found or [pair.subject(owner).passed()]
-
-
 def wrong_op_gradients(
     point: Point, engine: Engine, applications: Sequence[Application], run: StatedTolerance | None
 ) -> list[Comparison]:
@@ -183,15 +160,7 @@ def wrong_with_cotangents(
     point: Point, engine: Engine, operations: Sequence[Operation], run: StatedTolerance | None
 ) -> list[Comparison]:
     """Return the wrong gradients of operations with given cotangents."""
-    return [c for c in _compare_operations(point, engine, operations, run) if c.status == "failed"]
-
-
-def _compare_operations(
-    point: Point, engine: Engine, operations: Sequence[Operation], run: StatedTolerance | None
-) -> list[Comparison]:
-    if not operations:
-        return []
-    return list(_OpComparison(point, engine, run).compare_all(*_pulled_by_reference(point, operations)))
+    return [c for c in _OpComparison(point, engine, run).compare_some(operations) if c.status == "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +180,24 @@ class _OpComparison:
 
     def tolerance(self, dtype: np.dtype) -> Tolerance:
         return engine_tolerance(dtype, self.point.problem.case.engine_tolerance, self.run)
+
+    def compare_entries(self, operations: Sequence[Operation], want: Sequence[Pullback]) -> Iterator[Comparison]:
+        """Yield a comparison for each entry that agrees, and each wrong gradient."""
+        point, applications = self.point, self.point.applications
+        wrong: dict[str, list[Comparison]] = {application.owner: [] for application in applications}
+        for comparison in self.compare_all(operations, want):
+            values = [state.values for state in point.want.states if comparison.tensor in state.values]
+            if not (values and is_all_nan(values[0][comparison.tensor])):
+                wrong[comparison.tensor].append(comparison)
+        cotangents = [operation.cotangents for operation in operations]
+        for owner, number in wrong_where_aliased(applications, cotangents, want, (self.engine, point.problem.dtype)):
+            shared = fact("wrong_where_shared", op=applications[number].op.name)
+            wrong[owner] = wrong[owner] or [self.subject(owner).failed(shared)]
+        for owner, found in wrong.items():
+            yield from found or [self.subject(owner).passed()]
+
+    def compare_some(self, operations: Sequence[Operation]) -> list[Comparison]:
+        return list(self.compare_all(*_pulled_by_reference(self.point, operations))) if operations else []
 
     def compare_all(self, operations: Sequence[Operation], want: Sequence[Pullback]) -> Iterator[Comparison]:
         """Yield failures and notes for these ops."""
