@@ -248,6 +248,10 @@ class Engines:
         return Engines(tuple(e for e in self.tested if not names or e.name in names or e in meant), self.reference)
 
 
+#: Creates the run's engines in this process, which may need them only for failures.
+MakeEngines = Callable[[], Engines]
+
+
 @marked_interrupts()
 def engines_of(options: Options) -> Engines:
     """Return the engines that a run names. Raises UsageError."""

@@ -195,9 +195,12 @@ def has_rounding_op(case: Case, site: BranchSite) -> bool:
     return claim is not None and not ROUNDING_OPS.isdisjoint(ops_in(claim.expr))
 
 
-def margins(
-    problem: Problem, leaves: Mapping[str, Any], gradients: Mapping[str, Any], owners: Container[str]
-) -> dict[BranchSite, Margin]:
+#: Tensors, arrays and sizes by name; and a log, with the names and gradients for claims.
+Names = Mapping[str, Any]
+Logged = tuple[MarginLog, dict[str, Any], dict[str, Any]]
+
+
+def margins(problem: Problem, leaves: Names, gradients: Names, owners: Container[str]) -> dict[BranchSite, Margin]:
     """Return the margins of comparisons in these entries and claims.
 
     `leaves` are inputs and constants as tensors. A claim that cannot be evaluated has none. Raises GradcheckError
@@ -207,12 +210,8 @@ def margins(
 
 
 def _log_margins(
-    problem: Problem,
-    leaves: Mapping[str, Any],
-    gradients: Mapping[str, Any],
-    owners: Container[str],
-    values: Mapping[str, Any] | None = None,
-) -> tuple[MarginLog, dict[str, Any], dict[str, Any]]:
+    problem: Problem, leaves: Names, gradients: Names, owners: Container[str], values: Names | None = None
+) -> Logged:
     """Return log, names and gradients; claims use known `values`."""
     log, names = MarginLog(), dict[str, Any]({**problem.sizes, **leaves})
     known = {n: g if isinstance(g, Tensor) else Tensor.wrap(g) for n, g in gradients.items() if g is not None}
@@ -257,7 +256,7 @@ def unwrap(value: Any) -> Any:
 
 
 def margins_at(
-    problem: Problem, gradients: Mapping[str, Any], owners: Container[str], known: Mapping[str, Any] | None = None
+    problem: Problem, gradients: Names, owners: Container[str], known: Names | None = None
 ) -> dict[BranchSite, Margin]:
     """Return margins at a problem's numbers and known values, or raise."""
     with no_grad():
@@ -269,9 +268,7 @@ def final_gradients(point: Point) -> Mapping[str, np.ndarray]:
     return point.scope(point.last_step).gradients if point.is_complete else {}
 
 
-def log_margins_at(
-    problem: Problem, gradients: Mapping[str, Any], owners: Container[str], known: Mapping[str, Any] | None
-) -> tuple[MarginLog, dict[str, Any], dict[str, Any]]:
+def log_margins_at(problem: Problem, gradients: Names, owners: Container[str], known: Names | None) -> Logged:
     """Return the log there, and the names and gradients for claims."""
     exact = known if known is not None and problem.dtype not in HALVES else {}
     values = {n: Tensor.wrap(exact[n]) for n in problem.case.graph if isinstance(exact.get(n), np.ndarray)}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.checks.closeness.compare import Pair, all_agree, compare_quietly, passed_comparison
+from gradcheck.checks.closeness.compare import Pair, all_agree, compare, passed_comparison
 from gradcheck.checks.closeness.rounding import allow_rounding
 from gradcheck.checks.closeness.tolerance import EXACT, Tolerance, base, engine_tolerance
 from gradcheck.checks.context import Context
@@ -175,7 +175,7 @@ def _pass_if_undefined(point: Point, c: Comparison) -> Comparison:
 def compare_evaluations(
     problem: Problem, got: Evaluation, want: Evaluation, run: StatedTolerance | None = None, trial: Trial | None = None
 ) -> list[Comparison]:
-    """Compare outcomes, values, gradients by step; NumPy must not warn."""
+    """Compare outcomes, values, gradients by step."""
     case = problem.case
     held = _EngineComparison(case, got.engine, want.engine, trial, run)
     found = [*compare_outcomes(case, got, want), *_changed_inputs(problem, got, held)]
@@ -205,7 +205,7 @@ def _changed_inputs(problem: Problem, got: Evaluation, held: _EngineComparison) 
         return
     given = {**problem.inputs, **problem.constants}
     for name, now in got.changed.items():
-        found = compare_quietly(now, given[name], EXACT, replace(held.subject(ClaimKind.VALUE, name, 0), trial=None))
+        found = compare(now, given[name], EXACT, replace(held.subject(ClaimKind.VALUE, name, 0), trial=None))
         yield replace(found, mismatch=fact("input_changed", engine=got.engine, tensor=name))
 
 
@@ -229,7 +229,7 @@ class _EngineComparison:
     def _compare(self, got: np.ndarray | None, want: np.ndarray | None, subject: Subject) -> Comparison:
         if self.agrees and got is not None and want is not None:
             return passed_comparison(want, subject)
-        return compare_quietly(got, want, self.tolerance(want), subject)
+        return compare(got, want, self.tolerance(want), subject)
 
     def subject(self, what: ClaimKind, name: str, step: int) -> Subject:
         return self._base_subject.of(name, what=what, step=step, place=place_of(self.case, name))

@@ -30,39 +30,26 @@ _ALIKE = 1e-3
 #: Larger arrays are compared one by one: joining them would cost more.
 _MOST_AT_ONCE = 4_000
 
+#: A value or gradient, None for none.
+Maybe: TypeAlias = np.ndarray | None
 #: An array and the array that is expected.
 Pair: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 
 def compare(
-    got: np.ndarray | None,
-    want: np.ndarray | None,
-    tolerance: Tolerance,
-    subject: Subject,
-    slack: np.ndarray | None = None,
+    got: Maybe, want: Maybe, tolerance: Tolerance, subject: Subject, slack: np.ndarray | None = None
 ) -> Comparison:
     """Compare presence, shape and dtype, then every element.
 
     `slack` is an absolute allowance for each element on top of the tolerance (see `conditioning`)."""
     with quiet():
-        return compare_quietly(got, want, tolerance, subject, slack)
-
-
-def compare_quietly(
-    got: np.ndarray | None,
-    want: np.ndarray | None,
-    tolerance: Tolerance,
-    subject: Subject,
-    slack: np.ndarray | None = None,
-) -> Comparison:
-    """Compare as `compare` does, with NumPy's warnings already off."""
-    if got is None or want is None:
-        return _compare_missing(got, want, subject)
-    if got.shape != want.shape or got.dtype != want.dtype:
-        return _compare_unlike(got, want, subject)
-    if slack is None and not tolerance.measures_agreement and agree(got, want, tolerance):
-        return passed_comparison(want, subject)
-    return _examine(got, want, tolerance, subject, slack)
+        if got is None or want is None:
+            return _compare_missing(got, want, subject)
+        if got.shape != want.shape or got.dtype != want.dtype:
+            return _compare_unlike(got, want, subject)
+        if slack is None and not tolerance.measures_agreement and agree(got, want, tolerance):
+            return passed_comparison(want, subject)
+        return _examine(got, want, tolerance, subject, slack)
 
 
 def agree(got: np.ndarray, want: np.ndarray, tolerance: Tolerance) -> bool:
@@ -120,7 +107,7 @@ def dtype_name(dtype: np.dtype) -> str:
     return dtype.name
 
 
-def _compare_missing(got: np.ndarray | None, want: np.ndarray | None, subject: Subject) -> Comparison:
+def _compare_missing(got: Maybe, want: Maybe, subject: Subject) -> Comparison:
     present = want if got is None else got
     if present is None:
         return subject.passed()

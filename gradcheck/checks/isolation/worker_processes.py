@@ -55,6 +55,9 @@ _START_LOCK = threading.Lock()
 inherited_objects: Sequence[Any] = ()
 
 
+Function = Callable[..., Any]
+
+
 class ProcessStartError(RuntimeError):
     """No process can be started."""
 
@@ -79,14 +82,12 @@ class LocalExecutor(Executor):
     A call raises OutOfTime over its limit, ProcessEnded if its process ends, ProcessStartError without a process,
     else what the function raises."""
 
-    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+    def submit(self, function: Function, /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a call. Raises as pickle does."""
         return self.submit_within(None, function, *args, **kwargs)
 
     @abstractmethod
-    def submit_within(
-        self, limit: float | None, function: Callable[..., Any], /, *args: Any, **kwargs: Any
-    ) -> Future[Any]:
+    def submit_within(self, limit: float | None, function: Function, /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a call with a limit in seconds; None for no limit."""
 
 
@@ -107,9 +108,7 @@ class WorkerPool(LocalExecutor):
         for thread in self._threads:
             thread.start()
 
-    def submit_within(
-        self, limit: float | None, function: Callable[..., Any], /, *args: Any, **kwargs: Any
-    ) -> Future[Any]:
+    def submit_within(self, limit: float | None, function: Function, /, *args: Any, **kwargs: Any) -> Future[Any]:
         if self._is_shut_down:
             raise RuntimeError("these workers were shut down")
         future: Future[Any] = Future()

@@ -24,7 +24,7 @@ from gradcheck.checks.isolation.fork_call import ForkedWorker
 from gradcheck.checks.isolation.memory_limit import default_memory_limit
 from gradcheck.checks.isolation.pickling import Packer
 from gradcheck.checks.isolation.worker_processes import LocalExecutor, ProcessEnded, WorkerPool, can_fork
-from gradcheck.checks.options import Engines, Options
+from gradcheck.checks.options import Engines, MakeEngines, Options
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.reuse.cached_reference import (
     CachedReference,
@@ -135,10 +135,6 @@ class ParallelPlan:
     size: int
     shared: tuple[Any, ...] = ()  # objects that workers have from the start
     answers: ReferenceAnswers | None = None
-
-
-#: Creates the run's engines in this process, which needs them only for failures.
-MakeEngines = Callable[[], Engines]
 
 
 def preload(options: Options) -> None:

@@ -36,20 +36,17 @@ from gradcheck.language.crash import Crash
 
 #: Adds something to the result of a case.
 ResultExtra = Callable[[CaseResult, Case, Options, Engines], CaseResult]
+Extras = Mapping[str, ResultExtra]
 
 
-def check_isolated(
-    case: Case, options: Options, engines: Engines, further: Mapping[str, ResultExtra] | None = None
-) -> CaseResult:
+def check_isolated(case: Case, options: Options, engines: Engines, further: Extras | None = None) -> CaseResult:
     """Return a result with warnings and extras; the user's interrupt passes."""
     with marked_interrupts(), capture_warnings() as warned, same_working_directory():
         found = _check_within_limits(case, options, engines, further or {})
     return replace(found, warnings=(*found.warnings, *warned)) if warned else found
 
 
-def _check_within_limits(
-    case: Case, options: Options, engines: Engines, further: Mapping[str, ResultExtra]
-) -> CaseResult:
+def _check_within_limits(case: Case, options: Options, engines: Engines, further: Extras) -> CaseResult:
     start = time.perf_counter()
     try:
         with deadline(case_time_limit(options.timeout, engines.tested, bool(case.implementations))):
@@ -71,9 +68,7 @@ def crashed_result(case: Case, options: Options, error: BaseException) -> CaseRe
     return case_result(case, options, "crashed", errors=(failure_of(error, case.place),))
 
 
-def _with_extras(
-    found: CaseResult, case: Case, options: Options, engines: Engines, further: Mapping[str, ResultExtra]
-) -> CaseResult:
+def _with_extras(found: CaseResult, case: Case, options: Options, engines: Engines, further: Extras) -> CaseResult:
     """Return the result with extras, as far as they succeed."""
     results, lost = [found], list(found.incomplete)
     for part, add in further.items():
