@@ -200,19 +200,14 @@ Names = Mapping[str, Any]
 Logged = tuple[MarginLog, dict[str, Any], dict[str, Any]]
 
 
-def margins(problem: Problem, leaves: Names, gradients: Names, owners: Container[str]) -> dict[BranchSite, Margin]:
-    """Return the margins of comparisons in these entries and claims.
-
-    `leaves` are inputs and constants as tensors. A claim that cannot be evaluated has none. Raises GradcheckError
-    if the graph cannot be.
-    """
-    return _log_margins(problem, leaves, gradients, owners)[0].margins
-
-
-def _log_margins(
+def log_margins(
     problem: Problem, leaves: Names, gradients: Names, owners: Container[str], values: Names | None = None
 ) -> Logged:
-    """Return log, names and gradients; claims use known `values`."""
+    """Return the log of these entries and claims, names and gradients.
+
+    `leaves` are inputs and constants as tensors; claims use known `values`. A claim that cannot be evaluated has no
+    margin. Raises GradcheckError if the graph cannot be.
+    """
     log, names = MarginLog(), dict[str, Any]({**problem.sizes, **leaves})
     known = {n: g if isinstance(g, Tensor) else Tensor.wrap(g) for n, g in gradients.items() if g is not None}
     watched, watched_gradients = WrappedNames(names, log), WrappedNames(known, log)
@@ -274,7 +269,7 @@ def log_margins_at(problem: Problem, gradients: Names, owners: Container[str], k
     values = {n: Tensor.wrap(exact[n]) for n in problem.case.graph if isinstance(exact.get(n), np.ndarray)}
     problem, gradients = in_double_precision(problem.with_latest_inputs(), gradients)
     leaves = {n: Tensor.wrap(a) for n, a in (*problem.inputs.items(), *problem.constants.items())}
-    return _log_margins(problem, leaves, gradients, owners, values)
+    return log_margins(problem, leaves, gradients, owners, values)
 
 
 def in_double_precision(problem: Problem, gradients: Mapping[str, Any]) -> tuple[Problem, Mapping[str, Any]]:

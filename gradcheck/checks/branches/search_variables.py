@@ -19,7 +19,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.branches.branch_sites import BranchSite, Goal, Margin, SearchBudget, as_array, select_margins
-from gradcheck.checks.branches.margin_recording import in_double_precision, margins, named_claims
+from gradcheck.checks.branches.margin_recording import in_double_precision, log_margins, named_claims
 from gradcheck.engines.double_precision import double_precision_array
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Value
@@ -166,7 +166,7 @@ class SearchSpace:
         incoming = {variable.name: tensor for variable, tensor in tensors.items() if variable.is_incoming}
         try:
             leaves = self._leaves(tensors)
-            return leaves, margins(problem, leaves, {**self.gradients, **incoming}, owners)
+            return leaves, log_margins(problem, leaves, {**self.gradients, **incoming}, owners)[0].margins
         except GradcheckError:
             return {}, {}
 

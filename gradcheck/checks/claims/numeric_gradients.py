@@ -17,7 +17,6 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.points.degenerate import is_nowhere_defined, pass_as_out_of_range
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
-from gradcheck.engines.base import Evaluation
 from gradcheck.engines.double_precision import double_precision_problem
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
@@ -51,13 +50,9 @@ def check(context: Context) -> Iterator[Comparison]:
             step = len(evaluation.states) - 1
             for name, gradient in evaluation.states[step].gradients.items() if evaluation.states else ():
                 if gradient is not None:  # None was compared already: nothing flows, nothing is to be differentiated
-                    subject = _subject(context, evaluation, name, step)
+                    place = place_of(context.case, name)
+                    subject = Subject(ClaimKind.GRADIENT, name, step, evaluation.engine, "numeric", place)
                     yield _audit_gradient(context, point, subject, gradient, oracle(name, step))
-
-
-def _subject(context: Context, evaluation: Evaluation, name: str, step: int) -> Subject:
-    place = place_of(context.case, name)
-    return Subject(ClaimKind.GRADIENT, name, step, evaluation.engine, "numeric", place)
 
 
 def _audit_gradient(
