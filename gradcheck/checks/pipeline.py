@@ -92,7 +92,8 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
     case = with_implied_cotangents(case, options.seed)
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet(), _imports_of(engines):
         try:
-            context = examine(_without_implementations(case), options, engines)
+            is_general = case.has_general_claims or not case.implementations  # else only its code needs trials
+            context = examine(case if is_general else without_trials(case), options, engines)
             if case.states_derivatives:
                 context.found += _check_derivatives(context)
             code = implementations.check_implementations(context, options.apply(case)) if case.implementations else None
@@ -124,13 +125,6 @@ def _check_derivatives(context: Context) -> list[Comparison]:
 
     with _timed(context, "derivatives"):
         return check_derivatives(context, examine)
-
-
-def _without_implementations(case: Case) -> Case:
-    """Return the case without trials if only its code needs them."""
-    if not case.implementations:
-        return case
-    return case if case.has_general_claims else without_trials(case)
 
 
 def _in_engine_dtype(case: Case, options: Options, engines: Engines) -> Options:

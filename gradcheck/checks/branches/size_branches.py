@@ -57,7 +57,9 @@ class SizeBranches:
             if any(isinstance(part, Attribute) for node in self.nodes for part in node.walk())
             else None
         )
-        self._relevant_words = self._find_relevant_words()
+        named = {part.name for node in self.nodes for part in postorder(node) if isinstance(part, (Name, Gradient))}
+        of_shapes = () if self._shapes is None else [w for w in self.words if self._shapes.depend_on(w, named)]
+        self._relevant_words = named.intersection(self.words).union(of_shapes)
         self._seen: set[tuple[int, Any]] = set()
 
     def mark_seen(self, sizes: Sizes) -> bool:
@@ -89,10 +91,6 @@ class SizeBranches:
             drawn = {word: listed[place % len(listed)] for place, word in enumerate(self.words)}
             fitting = {w: min(max(s, stated.get(w, (1, s))[0]), stated.get(w, (1, s))[1]) for w, s in drawn.items()}
             yield {**own, **{word: size for word, size in fitting.items() if word not in held}}
-
-    def _find_relevant_words(self) -> set[str]:
-        named = {part.name for node in self.nodes for part in postorder(node) if isinstance(part, (Name, Gradient))}
-        return {w for w in self.words if w in named or (self._shapes and self._shapes.depend_on(w, named))}
 
     def _outcomes(self, sizes: Sizes) -> set[tuple[int, Any]]:
         return node_outcomes(self.nodes, sizes, {} if self._shapes is None else self._shapes.at(sizes))

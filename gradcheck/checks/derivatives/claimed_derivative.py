@@ -138,11 +138,11 @@ def derived_case(problem: Problem, listed: list[StatedDerivative]) -> DerivedCas
     made: dict[bool, dict[str, list[Claim]]] = {False: {}, True: {}}
     for one in listed:
         claimed = with_names(one.claim.expr, gradients)
-        gradient: Expr = Gradient(root)
-        factor = claimed
+        gradient = Call("mul", (Gradient(root), claimed))  # by this claim, for any incoming one
         if array.ndim:
-            gradient, factor = _in_one_dtype(gradient, claimed, one.claim.expr, scope, array.dtype)
-        formula = replace(Claim.of(_contraction(gradient, factor, array.ndim)), place=one.claim.place)
+            pair = _in_one_dtype(Gradient(root), claimed, one.claim.expr, scope, array.dtype)
+            gradient = Call("tensordot", pair, (("dims", Literal(array.ndim)),))
+        formula = replace(Claim.of(gradient), place=one.claim.place)
         known = claims.setdefault((one.by, formula.text), ([], claimed))[0]
         known.append(one)
         of_tensor = made[one.what.is_stated_wrong].setdefault(one.by, [])
@@ -172,13 +172,6 @@ def _in_one_dtype(gradient: Expr, claimed: Expr, stated: Expr, scope: Scope, dty
     if found.kind == "c" != dtype.kind:
         return Call("to", (gradient, Dtype(found.name))), claimed
     return gradient, claimed if found == dtype or found.kind == "c" else Call("to", (claimed, Dtype(dtype.name)))
-
-
-def _contraction(gradient: Expr, claimed: Expr, ndim: int) -> Expr:
-    """Return the gradient that a Jacobian claims, for any incoming one."""
-    if not ndim:
-        return Call("mul", (gradient, claimed))
-    return Call("tensordot", (gradient, claimed), (("dims", Literal(ndim)),))
 
 
 def contracted_claim(formula: Expr, root: str) -> Expr | None:
