@@ -253,8 +253,8 @@ class _OpComparison:
             return found
         application, ones = operation.application, is_of_ones(operation)
         number = gradient_positions(application)[index] + 1
-        what = {"op": application.op.name, "number": number, "mismatch": found.mismatch, "ones": ones}
-        return replace(found, mismatch=fact("gradient_of_op", **what))
+        wrong = fact("gradient_of_op", op=application.op.name, number=number, mismatch=found.mismatch, ones=ones)
+        return replace(found, mismatch=wrong)
 
     def _outcomes(self, operation: Operation, mine: Pullback, theirs: Pullback) -> Iterator[Comparison]:
         kinds = [side.error.kind if side.error else "" for side in (mine, theirs)]
