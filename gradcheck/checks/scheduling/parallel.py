@@ -166,7 +166,7 @@ def plan_run(
         make = executor_factory(options.executor) if isinstance(options.executor, str) else options.executor
         return ParallelPlan(make, _IN_FLIGHT_REMOTE, _size(number, _IN_FLIGHT_REMOTE), answers=answers)
     is_named = all(isinstance(one, str) for one in (*options.engines, options.reference))
-    needs_process = options.limits_time and is_named and not sys.modules.keys().isdisjoint(THREADED)
+    needs_process = options.limits_time and is_named and not sys.modules.keys().isdisjoint(worker_processes.THREADED)
     if (options.jobs > 1 or options.in_workers or needs_process) and number:
         jobs = min(options.jobs, number)
         size = 1 if options.limits_time else _size(number, jobs * _CHUNKS)
