@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.linear import SMALLEST, case_in, chain, entries, prepared, wrong
 from benchmarks.timing import Row, Timing, race
 from gradcheck import load, run
-from gradcheck.checks.mutation.formula_mutations import mutations_of
+from gradcheck.checks.mutation.mutations import mutations_of
 from gradcheck.language.case import Case, Claim
 
 #: How many times as long as the passing case a failing one may take.

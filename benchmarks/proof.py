@@ -12,8 +12,7 @@ from gradcheck.errors import Place
 from gradcheck.language.case import Case, Claim, Step
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.problem import Problem
-from gradcheck.oracles.exact.claim_tracker import Proof
-from gradcheck.oracles.exact.prove import prove
+from gradcheck.oracles.exact.prove import Proof, prove
 
 GRAPH = {"p": "y @ x", "q": "z @ p", "r": "n.mm(q)", "loss": "r.sum()"}
 FORMULAS = {

@@ -1,7 +1,7 @@
 """Files that are written whole, and never through a link out of a folder.
 
 A clone, or an archive, can contain links. `write` replaces a file in one step. It raises an error if a link on the way
-leads out of the folder that the file belongs to (`project_root`), or if there is a file of another kind. `Folder` is
+leads out of the project that the link is in, or if there is a file of another kind. `Folder` is
 the basis: an open folder, whose entries are reached by their names and never through a link. `read_regular` reads a
 file that a user names: a named pipe would block the reader, and a device such as `/dev/zero` has no end.
 """
@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
-#: A folder with one of these is the root of a project.
-_MARKERS = (".git", ".hg", "pyproject.toml", "gradcheck.toml")
+from gradcheck.project_links import LinkRefused, resolve
+
 #: Names of this process's open files; other paths below /proc may lead anywhere.
 _OPEN = re.compile(r"/dev/(stdout|stderr|fd/[1-9][0-9]{0,6})|/proc/self/fd/[1-9][0-9]{0,6}")
 #: Files that the kernel makes when they are read.
@@ -36,10 +36,6 @@ _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0
 _READ_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC", "O_NOCTTY"))
 #: Returns whether an existing file, open for reading, may be replaced.
 MayReplace = Callable[[IO[bytes]], bool]
-
-
-class LinkRefused(OSError):
-    """A link on the way to a file leads out of the file's folder."""
 
 
 class UnexpectedFile(OSError):
@@ -183,54 +179,6 @@ def _open_devices() -> set[int]:
     return found
 
 
-def project_root(path: str | os.PathLike[str]) -> str:
-    """Return the folder that a file belongs to: no link below may leave it.
-
-    It is the nearest folder above the file with a marker, such as `.git`; else the working directory, if the file is
-    below it; else the folder that was named. A project that a link leads to counts if the link is in no other project,
-    and not below the working directory. No marker of another user widens a project, as in `/tmp`.
-    """
-    folder = os.path.dirname(os.path.abspath(path))
-    here = os.getcwd()
-    found, by_link, above = "", False, folder
-    while True:
-        if is_project(above, of_others=_is_below(above, here)):
-            if by_link or not found:
-                found, by_link = above, False
-        elif by_link and above == here:
-            found, by_link = "", False
-        by_link = by_link or (found != "" and os.path.islink(above))
-        if (parent := os.path.dirname(above)) == above:
-            break
-        above = parent
-    return found or (here if _is_below(folder, here) else folder)
-
-
-def is_project(folder: str | os.PathLike[str], *, of_others: bool = False) -> bool:
-    """Return whether a folder has a marker, `of_others` also another user's."""
-    markers = filter(os.path.lexists, (os.path.join(folder, name) for name in _MARKERS))
-    return any(of_others or not belongs_to_others(marker, os.getcwd()) for marker in markers)
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return os.path.join(path, "").startswith(os.path.join(folder, ""))
-
-
-def belongs_to_others(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> bool:
-    """Return whether the file belongs to another user.
-
-    Root and the folder's owner are none. A link belongs to its owner and to that of its target. Anybody can write to
-    `/tmp`, above and beside the files of others."""
-    return hasattr(os, "geteuid") and not _owners(path) <= {0, os.geteuid(), *_owners(folder)}
-
-
-def _owners(path: str | os.PathLike[str]) -> set[int]:
-    found = {os.lstat(path).st_uid}
-    with contextlib.suppress(OSError):  # a link that leads nowhere
-        found.add(os.stat(path).st_uid)
-    return found
-
-
 def is_open(path: str | os.PathLike[str]) -> bool:
     """Return whether a path names an open file of this process (/dev/stdout)."""
     return _OPEN.fullmatch(os.path.abspath(path)) is not None
@@ -248,23 +196,6 @@ def is_same(number: int, known: os.stat_result) -> bool:
         return os.path.samestat(os.fstat(number), known)
     except OSError:
         return False
-
-
-def resolve(path: str | os.PathLike[str]) -> tuple[str, str]:
-    """Return a file's project and its real path in it. Raises LinkRefused."""
-    # links must not leave the project, nor lead to something hidden that the path does not name
-    named = os.path.abspath(path)
-    root = project_root(named)
-    real, above = os.path.realpath(named), os.path.realpath(root)
-    if not real.startswith(os.path.join(above, "")):
-        raise LinkRefused(errno.ELOOP, f"a link leads out of '{root}', to '{real}'")
-    if (inside := project_root(real)) != above and _is_below(inside, above) and is_project(inside):
-        raise LinkRefused(errno.ELOOP, f"a link leads out of '{root}', to the project '{inside}'")
-    inner = os.path.relpath(real, above)
-    hidden = {part for part in inner.split(os.sep) if part.startswith(".")}
-    if hidden - set(named[len(root) :].split(os.sep)):
-        raise LinkRefused(errno.ELOOP, f"a link leads to '{real}', which is hidden")
-    return above, inner
 
 
 @contextmanager

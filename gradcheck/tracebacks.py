@@ -55,5 +55,5 @@ def _with_causes(error: BaseException) -> Iterator[BaseException]:
             continue
         seen.add(id(one))
         yield one
-        inside = one.exceptions if isinstance(one, BaseExceptionGroup) else ()
+        inside = getattr(one, "exceptions", ()) if issubclass(type(one), BaseExceptionGroup) else ()
         todo += [other for other in (one.__cause__, one.__context__, *inside) if other is not None]

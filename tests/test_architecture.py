@@ -25,7 +25,7 @@ READS_THE_CLOCK = {
     "checks/isolation/time_limit.py",
     "checks/pipeline.py",
     "checks/scheduling/run.py",
-    "checks/scheduling/isolated_case.py",
+    "checks/scheduling/sequential.py",
     "checks/isolation/worker_processes.py",
     "checks/conformance/cost.py",
     "checks/conformance/properties.py",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -103,6 +105,15 @@ def test_sizes_are_a_list_or_one_for_each_size() -> None:
     assert read_choices({"sizes": [16, 32]}).sizes_of(64) == (16, 32)
     assert read_choices({"sizes": {"n64": [16], 8: 4}}).sizes == {64: (16,), 8: (4,)}
     assert read_choices({"sizes": {64: [16]}}).sizes_of(8) == ()
+
+
+def test_dtypes_are_names_or_objects_of_numpy_or_torch() -> None:
+    for said in ("float32", ["float32"], torch.float32, [torch.float32], np.dtype("float32"), [np.float32]):
+        assert read_choices({"dtypes": said}).dtypes == ("float32",)
+    assert read_choices({"autocast": torch.bfloat16}).autocast == "bfloat16"
+    for choice, said in itertools.product(("dtypes", "autocast"), (["int64"], "float33", 5, [None])):
+        with pytest.raises(UsageError, match="a dtype is "):
+            read_choices({choice: said})
 
 
 @SPECS

@@ -21,7 +21,7 @@ PACKAGE = ROOT / "gradcheck"
 #: from 95,900 with causes of wrong derivations, Jacobians and code that had none in fresh exams of each;
 #: from 96,400 with Jacobians by index letters and by entries, LaTeX as in papers, classes that import and hold data in
 #: further ways, and stated gradients that only rounding excuses.
-MOST_LINES = 97_310
+MOST_LINES = 97_440
 MOST_LINES_OF_CHECKS = 31_800
 #: Names that more than one module, or more than one class, has.
 MOST_SHARED_MODULE_NAMES = 20

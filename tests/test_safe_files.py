@@ -7,7 +7,6 @@ import socket
 import stat
 import tempfile
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
@@ -15,17 +14,13 @@ import pytest
 
 from gradcheck import safe_files
 from gradcheck.checks.isolation.time_limit import deadline
+from gradcheck.project_links import LinkRefused, resolve
 from gradcheck.safe_files import (
     FileTooLarge,
     Folder,
-    LinkRefused,
     NotRegular,
     UnexpectedFile,
-    belongs_to_others,
-    open_parent_folder,
-    project_root,
     read_regular,
-    resolve,
     write,
 )
 
@@ -52,181 +47,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "home" / "precious").write_text("precious")
     monkeypatch.chdir(folder)
     return folder
-
-
-# What a file belongs to --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("marker", [".git", "pyproject.toml", "gradcheck.toml"])
-def test_a_file_belongs_to_the_nearest_project(tmp_path: Path, marker: str) -> None:
-    (tmp_path / "outer" / "inner" / "deep").mkdir(parents=True)
-    (tmp_path / "outer" / ".git").mkdir()
-    (tmp_path / "outer" / "inner" / marker).touch()
-    assert project_root(tmp_path / "outer" / "inner" / "deep" / "r.json") == str(tmp_path / "outer" / "inner")
-    assert project_root(tmp_path / "outer" / "r.json") == str(tmp_path / "outer")
-
-
-def test_else_to_the_working_directory_or_to_the_folder_that_was_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "here" / "reports").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "here")
-    assert project_root("reports/r.json") == str(tmp_path / "here")
-    assert project_root(tmp_path / "there" / "r.json") == str(tmp_path / "there")
-    assert project_root(tmp_path / "herein" / "r.json") == str(tmp_path / "herein")
-
-
-@pytest.fixture
-def by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
-    """Return a function that gives a file to another user."""
-    theirs: set[str] = set()
-    known = safe_files._owners
-
-    def owners(path: str | os.PathLike[str]) -> set[int]:
-        return {4711} if os.fspath(path) in theirs else known(path)
-
-    monkeypatch.setattr(safe_files, "_owners", owners)
-    return lambda path: theirs.add(os.fspath(path))
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
-@pytest.mark.parametrize("marker", [".git", "pyproject.toml", "gradcheck.toml"])
-def test_a_marker_of_another_user_widens_no_project(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marker: str, by_another: Callable[[Path], None]
-) -> None:
-    """As in `/tmp`: a link of a clone there would lead to all others."""
-    (tmp_path / "clone" / "cases").mkdir(parents=True)
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "clone" / "out").symlink_to(tmp_path / "mine")
-    (tmp_path / marker).touch()
-    by_another(tmp_path / marker)
-    monkeypatch.chdir(tmp_path / "clone")
-    assert project_root("out/r.json") == str(tmp_path / "clone")
-    with pytest.raises(LinkRefused):
-        write("out/r.json", b"", lambda _: True)
-    assert list((tmp_path / "mine").iterdir()) == []
-    (tmp_path / "clone" / "cases" / marker).touch()
-    by_another(tmp_path / "clone" / "cases" / marker)  # as root unpacks an archive: it narrows the project
-    assert project_root("cases/r.json") == str(tmp_path / "clone" / "cases")
-    by_another(tmp_path / "clone")
-    assert project_root("r.json") == str(tmp_path)  # who works in their folder is in their project
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
-def test_a_link_belongs_to_two_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").touch()
-    (tmp_path / "link").symlink_to("file")
-    (tmp_path / "nowhere").symlink_to("nothing")
-    assert not any(belongs_to_others(tmp_path / name, tmp_path) for name in ("file", "link", "nowhere"))
-    stat, lstat = os.stat, os.lstat
-    owned = os.stat_result((0, 0, 0, 0, 4711, 0, 0, 0, 0, 0))
-    monkeypatch.setattr(os, "stat", lambda path, **how: owned if path == tmp_path / "link" else stat(path, **how))
-    assert belongs_to_others(tmp_path / "link", tmp_path)
-    monkeypatch.setattr(os, "stat", stat)
-    monkeypatch.setattr(os, "lstat", lambda path, **how: owned if path == tmp_path / "nowhere" else lstat(path, **how))
-    assert belongs_to_others(tmp_path / "nowhere", tmp_path)
-
-
-# Links -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("by_folder")
-@pytest.mark.parametrize(
-    ("path", "links"),
-    [
-        ("r", {"r": "../precious"}),
-        ("r", {"r": "../new"}),
-        ("r", {"r": "s", "s": "../precious"}),
-        ("out/r", {"out": ".."}),
-        ("out/deep/r", {"out": "in", "in": "../.."}),
-        ("out/precious", {"out": ".."}),
-        ("r", {"r": "/nowhere/at/all"}),
-        ("r", {"r": "r"}),
-        ("r", {"r": ".git/hooks/pre-commit"}),
-        ("r", {"r": ".git/config"}),
-        ("r", {"r": ".envrc"}),
-        ("out/settings.json", {"out": ".vscode"}),
-    ],
-)
-def test_no_link_leads_out_or_to_what_is_hidden(project: Path, path: str, links: dict[str, str]) -> None:
-    (project / ".git" / "hooks").mkdir()
-    (project / ".git" / "config").write_text("")
-    for name, target in links.items():
-        (project / name).symlink_to(target)
-    before = {file: file.read_bytes() for file in project.parent.rglob("*") if file.is_file()}
-    with pytest.raises(OSError, match="a link leads"):
-        write(path, b"new", anything)
-    with pytest.raises(OSError), open_parent_folder(path, create=True):  # noqa: PT011
-        pass
-    assert {file: file.read_bytes() for file in project.parent.rglob("*") if file.is_file()} == before
-
-
-@pytest.mark.usefixtures("by_folder")
-def test_a_link_inside_of_the_project_stays_a_link(project: Path) -> None:
-    (project / "reports").mkdir()
-    (project / "reports" / "r").write_text("ours")
-    (project / "reports" / "r").chmod(0o640)
-    (project / "out").symlink_to("reports")
-    (project / "link").symlink_to("out/r")
-    write("link", b"ours, too", ours)
-    assert (project / "link").is_symlink()
-    assert (project / "reports" / "r").read_text() == "ours, too"
-    assert stat.S_IMODE((project / "reports" / "r").stat().st_mode) == 0o640
-
-
-def test_what_is_hidden_can_be_named(project: Path) -> None:
-    write(".git/r", b"new", anything)
-    assert (project / ".git" / "r").read_bytes() == b"new"
-
-
-def test_links_above_the_project_are_the_users_own(project: Path, tmp_path: Path) -> None:
-    (tmp_path / "short").symlink_to(project)
-    write(tmp_path / "short" / "r", b"new", anything)
-    assert (project / "r").read_bytes() == b"new"
-    assert resolve(tmp_path / "short" / "r") == (str(project.resolve()), "r")
-
-
-@pytest.mark.parametrize("link", ["link", "in/link"])
-@pytest.mark.parametrize("marked", [True, False])
-def test_a_link_to_another_project_leads_out(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, link: str, marked: bool
-) -> None:
-    """A stranger's folder, a project or just the working directory, links to what is a project of its own."""
-    other = tmp_path / "other" / "mine"
-    (other / "cases").mkdir(parents=True)
-    (other / "pyproject.toml").touch()
-    (project / link).parent.mkdir(exist_ok=True)
-    (project / link).symlink_to(other if link == "link" else other.parent)
-    if not marked:
-        (project / ".git").rmdir()
-    monkeypatch.chdir(tmp_path if marked else project)
-    below = project / link if link == "link" else project / link / "mine"
-    assert project_root(below / "cases" / "r") == str(project)
-    with pytest.raises(OSError, match="a link leads out of"):
-        write(below / "cases" / "r", b"new", anything)
-    assert not (other / "cases" / "r").exists()
-
-
-@pytest.mark.parametrize("link", ["clone/out", "clone/in/out"])
-def test_so_does_one_where_the_folder_of_all_projects_is_a_project(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, link: str
-) -> None:
-    """A home that is under version control, and an archive in it that has no marker."""
-    other, out = tmp_path / "other", tmp_path / link
-    for folder in (tmp_path / ".git", other / ".git", other / "cases", out.parent, tmp_path / "plain"):
-        folder.mkdir(parents=True, exist_ok=True)
-    monkeypatch.chdir(tmp_path / "clone")
-    for target, below in ((other, "r"), (other, "cases/r"), (other / "cases", "r")):
-        out.symlink_to(target)
-        with pytest.raises(LinkRefused, match="to the project"):
-            write(out / below, b"new", anything)
-        out.unlink()
-    assert not (other / "r").exists()
-    assert not (other / "cases" / "r").exists()
-    write(other / "r", b"new", anything)  # as named
-    out.symlink_to(tmp_path / "plain")
-    write(out / "r", b"new", anything)
-    assert (tmp_path / "plain" / "r").read_bytes() == b"new"
 
 
 def test_a_link_that_appears_meanwhile_is_not_followed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gradcheck.safe_files import Folder, belongs_to_others
+from gradcheck.project_links import belongs_to_others
+from gradcheck.safe_files import Folder
 
 FOLDER = Path(".gradcheck_cache")
 _IGNORED = ".gitignore"

@@ -8,7 +8,8 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from gradcheck.safe_files import Folder, is_project, project_root
+from gradcheck.project_links import is_project, project_root
+from gradcheck.safe_files import Folder
 
 _NAME = "secret"
 #: The bytes of a key.

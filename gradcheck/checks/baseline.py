@@ -1,8 +1,9 @@
-"""Known failures and measured agreement of an earlier run.
+"""Known failures, of an earlier run or by `xfail`, and agreement.
 
-A claim that failed when the baseline was written does not fail a run again. Any other failing claim does, and so does
-a listed claim that passes now, until it is removed from the file. A baseline may also hold how closely passing claims
-agreed, so that drift is noticed.
+A claim that failed when the baseline was written does not fail a run again. Any other failing claim does, and so does a
+listed claim that passes now, until it is removed from the file. A baseline may also hold how closely passing claims
+agreed, so that drift is noticed. With `xfail` a case states that it must fail. Such a failure counts as a success,
+unless another claim fails, a named claim passes, or the date is past.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from functools import lru_cache
 from typing import Any
 
 from gradcheck.checks.result import CaseResult, Comparison, Failure, RunResult
-from gradcheck.errors import CodeNotAllowed
+from gradcheck.errors import CodeNotAllowed, Place
 from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Case
+from gradcheck.language.expr.nodes import Derivative
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -71,7 +74,8 @@ class Baseline:
         if not known or not (found.status == "passed" or found.is_failing):
             return found
         now = failing_claims(found)
-        gone = sorted(claim.name for claim in known - now if _is_checked(claim, found))
+        engines = {"", "case", *(c.engine for c in found.comparisons)}  # a claim about another was not checked
+        gone = sorted(claim.name for claim in known - now if claim.engine in engines)
         if now - known or not (now or gone):
             return found
         if gone:
@@ -94,7 +98,8 @@ class Baseline:
 
         Entries of cases that did not run stay if `is_there` finds their file. With `whole`, all cases of each file
         ran, so ids that no longer exist are dropped. A case whose code was not allowed to run counts as not run."""
-        ran = {self.key(case.id): case for case in result.cases if not _is_code_blocked(case)}
+        blocked = CodeNotAllowed.kind
+        ran = {self.key(one.id): one for one in result.cases if all(e.kind != blocked for e in one.errors)}
         gone = {*ran, *(self._vanished_ids(result) if whole else ())}
         failures = {id: failing_claims(case) for id, case in ran.items()}
         agree = {id: agreements(case, self.agreement.get(id, {})) for id, case in ran.items()}
@@ -116,26 +121,14 @@ def failing_claims(case: CaseResult) -> frozenset[KnownClaim]:
     """Return all claims and errors that fail in a case."""
     if not case.is_failing:
         return frozenset()
-    found = {_claim(c) for c in case.comparisons if c.is_failing} | {_error(error) for error in case.errors}
-    return frozenset(found or {KnownClaim(case.status)})
-
-
-def _is_code_blocked(case: CaseResult) -> bool:
-    return any(error.kind == CodeNotAllowed.kind for error in case.errors)
-
-
-def _claim(c: Comparison) -> KnownClaim:
-    return KnownClaim(str(c.what), c.tensor, c.step, c.engine, c.formula)
+    failing = (c for c in case.comparisons if c.is_failing)
+    claims = {KnownClaim(str(c.what), c.tensor, c.step, c.engine, c.formula) for c in failing}
+    return frozenset(claims | set(map(_error, case.errors)) or {KnownClaim(case.status)})
 
 
 def _error(error: Failure) -> KnownClaim:
     texts = [text for name, text in error.message.data if name == "text"] if error.kind == "invalid" else []
     return KnownClaim(error.kind, formula=" ".join(map(str, texts)))
-
-
-def _is_checked(claim: KnownClaim, found: CaseResult) -> bool:
-    """Return whether the run compared the engine that the claim is about."""
-    return claim.engine in ("", "case") or any(claim.engine == c.engine for c in found.comparisons)
 
 
 #: A relative error this many times larger is drift. Another order of summation costs less.
@@ -145,7 +138,7 @@ DRIFT_FACTOR = 1_000.0
 def agreements(found: CaseResult, known: Mapping[str, float]) -> dict[str, float]:
     """Return agreements as powers of ten; `known` ones stay unless drifted."""
     now = {name: _rounded(near) for name, near in _measured_agreements(found).items()}
-    return {name: known[name] if _has_not_drifted(known.get(name), near) else near for name, near in now.items()}
+    return now | {n: was for n, was in known.items() if n in now and was / DRIFT_FACTOR <= now[n] <= was * DRIFT_FACTOR}
 
 
 def drifted_claims(found: CaseResult, known: Mapping[str, float]) -> tuple[Fact, ...]:
@@ -182,5 +175,64 @@ def _rounded(near: float) -> float:
     return float(f"1e{math.ceil(math.log10(near) - 1e-9)}")
 
 
-def _has_not_drifted(known: float | None, near: float) -> bool:
-    return known is not None and known / DRIFT_FACTOR <= near <= known * DRIFT_FACTOR
+def apply_xfail(found: CaseResult, case: Case, today: str) -> CaseResult:
+    """Return the result as `xfail` changes it; `today` is in ISO 8601."""
+    expected = case.xfail
+    if expected is None or found.status not in ("failed", "passed"):
+        return found
+    found = replace(found, reason=expected.reason)
+    if found.status == "passed":
+        return replace(found, status="xpassed")
+    if expected.only:
+        elsewhere, held = _unnamed_failures(found, case, expected.only), _holding_claims(found, case, expected.only)
+        if elsewhere:
+            return _with_error(found, case, "xfail.only", fact("fails_elsewhere", claims=elsewhere))
+        if held:
+            return replace(found, status="xpassed", known=fact("holds_again", claims=held))
+    if expected.until and today > expected.until:
+        return _with_error(
+            found, case, "xfail.until", fact("past_its_date", until=expected.until, reason=expected.reason)
+        )
+    known = fact("fails_until", reason=expected.reason, until=expected.until) if expected.until else None
+    return replace(found, status="xfailed", known=known)
+
+
+def _unsettled(found: CaseResult) -> list[Comparison]:
+    return [c for c in found.comparisons if c.is_failing]
+
+
+def _holding_claims(found: CaseResult, case: Case, only: tuple[str, ...]) -> tuple[str, ...]:
+    raised = {error.kind for error in found.errors}
+    names = (name for name in only if name not in raised)
+    return tuple(name for name in names if not any(_is_called(name, c, case) for c in _unsettled(found)))
+
+
+def _unnamed_failures(found: CaseResult, case: Case, only: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of all failures that `only` does not list.
+
+    If a step raises an unexpected error, the error counts, not the comparison beside it."""
+    names = {_name(c): None for c in _unsettled(found) if not any(_is_called(name, c, case) for name in only)}
+    if any(error.kind in only for error in found.errors):
+        names = {name: None for name in names if not name.startswith("raises")}
+    return (*names, *(error.kind for error in found.errors if error.kind not in only))
+
+
+def _is_called(name: str, c: Comparison, case: Case) -> bool:
+    tensors = Derivative(c.tensor).tensors if c.what.is_about_derivative else (c.tensor,)
+    if name in (c.tensor, *tensors, *(tensor.partition("[")[0] for tensor in tensors)):
+        return bool(name)
+    is_tensor = name in case.graph or name in case.inputs or name in case.constants
+    if name == " ".join(c.formula.split()) and not is_tensor:
+        return True
+    kind, _, tensor = name.partition(" of ")
+    return kind.replace(" ", "_") in (c.what, c.what.subject) and tensor in ("", c.tensor, *tensors)
+
+
+def _name(c: Comparison) -> str:
+    kind = c.what.replace("_", " ")
+    return f"{kind} of {c.tensor}" if c.tensor else c.formula or kind
+
+
+def _with_error(found: CaseResult, case: Case, key: str, message: Fact) -> CaseResult:
+    place = case.places.get(key) or case.places.get("xfail") or Place()
+    return replace(found, errors=(*found.errors, Failure("xfail", message, place)))

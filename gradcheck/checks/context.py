@@ -14,7 +14,7 @@ from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.sampling import draw
 
 if TYPE_CHECKING:
-    from gradcheck.oracles.exact.claim_tracker import Proof
+    from gradcheck.oracles.exact.prove import Proof
 
 
 @dataclass(slots=True)

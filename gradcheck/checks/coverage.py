@@ -126,12 +126,8 @@ def _lines_by_function(path: Path) -> dict[tuple[int, str], set[int]]:
     while stack:
         code = stack.pop()
         stack += [one for one in code.co_consts if isinstance(one, CodeType)]
-        if code.co_name != "<module>" and not _is_class(code):
+        if code.co_name != "<module>" and not {"__qualname__", "__module__"} <= {*code.co_names}:  # nor a class
             lines = {line for _, _, line in code.co_lines() if line}
             inside = lines - {code.co_firstlineno} or lines
             found[code.co_firstlineno, code.co_name] = found.get((code.co_firstlineno, code.co_name), set()) | inside
     return found
-
-
-def _is_class(code: CodeType) -> bool:
-    return "__qualname__" in code.co_names and "__module__" in code.co_names

@@ -16,8 +16,7 @@ from gradcheck.language.case import Claim
 from gradcheck.language.expr.common_subexpressions import Derivation
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.trial_draws import inner_roots
-from gradcheck.oracles.exact.claim_tracker import Proof
-from gradcheck.oracles.exact.prove import prove
+from gradcheck.oracles.exact.prove import Proof, prove
 
 
 class GradientForm(NamedTuple):

@@ -10,8 +10,7 @@ import numpy as np
 from gradcheck.checks.isolation.time_limit import OutOfTime, deadline
 from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.result import CaseResult
-from gradcheck.checks.scheduling.isolated_case import crashed_result
-from gradcheck.checks.scheduling.sequential import engine_sessions, make_checker
+from gradcheck.checks.scheduling.sequential import crashed_result, engine_sessions, make_checker
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.language.case import Case
 from gradcheck.language.sampling import draw

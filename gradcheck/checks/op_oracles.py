@@ -67,9 +67,8 @@ def op_oracles(op: Op) -> OpOracles:
         return OpOracles((op,), second_order=True)
     with quiet(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of NumPy about dtypes that an op may reject
-        parts = {
-            part: None for root in _differentiable_results(op, "float64", _has_gradient) for part in _ops_in_graph(root)
-        }
+        tensors = walk(list(_differentiable_results(op, "float64", _has_gradient)))
+        parts = dict.fromkeys(tensor.creation_op for tensor in tensors if tensor.creation_op is not None)
         return OpOracles(
             tuple(parts),
             tuple(
@@ -138,9 +137,3 @@ def _has_second_gradient(root: Tensor, leaves: list[Tensor]) -> bool:
     alive = [g for g in first if g.requires_grad]
     grad(alive, [*leaves, seed], [Tensor(random_direction(g.data, stream(0, "again"))) for g in alive])
     return True
-
-
-def _ops_in_graph(root: Tensor) -> Iterator[Op]:
-    for tensor in walk([root]):
-        if tensor.creation_op is not None:
-            yield tensor.creation_op

@@ -64,8 +64,9 @@ class Override:
 
     def applies_to(self, case: Case) -> bool:
         """Return whether the case is in such a file."""
-        file = os.path.abspath(case.place.file)
-        return any(fnmatchcase(file, pattern) or fnmatchcase(file, f"{pattern}{os.sep}*") for pattern in self.patterns)
+        files = {os.path.abspath(case.place.file), os.path.realpath(case.place.file)}
+        patterns = (text for pattern in self.patterns for text in (pattern, f"{pattern}{os.sep}*"))
+        return any(fnmatchcase(file, pattern) for pattern in patterns for file in files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +246,10 @@ class Engines:
             return self
         meant = [self.specs.get(name) for name in names]
         return Engines(tuple(e for e in self.tested if not names or e.name in names or e in meant), self.reference)
+
+
+#: Creates the run's engines in this process, which may need them only for failures.
+MakeEngines = Callable[[], Engines]
 
 
 @marked_interrupts()

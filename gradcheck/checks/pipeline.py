@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks import original_dtype
+from gradcheck.checks.baseline import apply_xfail
 from gradcheck.checks.claims import (
     certificates,
     combinations,
@@ -25,13 +26,12 @@ from gradcheck.checks.claims import (
     undefined_formulas,
     uninformative_gradients,
 )
-from gradcheck.checks.claims.outcomes import unexpected_errors
+from gradcheck.checks.claims.evaluations import unexpected_errors
 from gradcheck.checks.context import Context
 from gradcheck.checks.documented_functions import judge_by_documentation
 from gradcheck.checks.failures import kinks, nonfinite_gradients
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
-from gradcheck.checks.xfail import apply_xfail
 from gradcheck.engines.base import own_dtype as engine_dtype
 from gradcheck.engines.library_imports import importing_elsewhere
 from gradcheck.engines.resolve import named_engines
@@ -93,7 +93,8 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
     case = with_implied_cotangents(case, options.seed)
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet(), _imports_of(engines):
         try:
-            context = examine(_without_implementations(case), options, engines)
+            is_general = case.has_general_claims or not case.implementations  # else only its code needs trials
+            context = examine(case if is_general else without_trials(case), options, engines)
             if case.states_derivatives:
                 context.found += _check_derivatives(context)
             code = _check_implementations(context, options.apply(case)) if case.implementations else None
@@ -131,13 +132,6 @@ def _check_implementations(context: Context, case: Case) -> ImplementationResult
     from gradcheck.checks.implementations.implementation_check import check_implementations  # which imports torch
 
     return check_implementations(context, case)
-
-
-def _without_implementations(case: Case) -> Case:
-    """Return the case without trials if only its code needs them."""
-    if not case.implementations:
-        return case
-    return case if case.has_general_claims else without_trials(case)
 
 
 def _in_engine_dtype(case: Case, options: Options, engines: Engines) -> Options:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Generic, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -130,6 +130,16 @@ class Diagnosis:
     tried: tuple[str, ...] = ()  # the kinds of mistakes that do not explain it, where none does
 
 
+class _OfSubject(Generic[Made]):
+    """A field of a comparison's subject, read from the comparison."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, c: Comparison, owner: type) -> Made:
+        return cast(Made, getattr(c.subject, self._name))
+
+
 @dataclass(frozen=True)
 class Comparison:
     """The outcome of one claim; numbers are those of the worst element."""
@@ -165,37 +175,9 @@ class Comparison:
     part: TextSpan | None = None  # the wrong part of the text at its place
     code: Place | None = None  # the start of the engine's own function for it
 
-    @property
-    def what(self) -> ClaimKind:
-        return self.subject.what
-
-    @property
-    def tensor(self) -> str:
-        return self.subject.tensor
-
-    @property
-    def step(self) -> int:
-        return self.subject.step
-
-    @property
-    def engine(self) -> str:
-        return self.subject.engine
-
-    @property
-    def reference(self) -> str:
-        return self.subject.reference
-
-    @property
-    def place(self) -> Place:
-        return self.subject.place
-
-    @property
-    def formula(self) -> str:
-        return self.subject.formula
-
-    @property
-    def trial(self) -> Trial | None:
-        return self.subject.trial
+    what = _OfSubject[ClaimKind]()
+    tensor, engine, reference, formula = _OfSubject[str](), _OfSubject[str](), _OfSubject[str](), _OfSubject[str]()
+    step, place, trial = _OfSubject[int](), _OfSubject[Place](), _OfSubject[Trial | None]()
 
     def with_subject(self, **changed: Any) -> Comparison:
         """Return the comparison with these fields of its subject changed."""

@@ -68,10 +68,6 @@ class SingleBackward:
         """The gradients after the pass alone."""
         return self.alone.want.states[-1].gradients
 
-    def sample(self) -> Sample:
-        """Return the names and gradients that a formula sees."""
-        return sample_at(self.alone)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BackwardPoints:
@@ -171,13 +167,9 @@ def _with_corner_values(
     """Return arrays with normal numbers replaced by small integers."""
     exprs = {name: value.expr for name, value in values.items()}
     normal = [name for name, expr in exprs.items() if isinstance(expr, Call) and expr.op == "randn"]
-    return {n: _small_integers(array, generator, number) if n in normal else array for n, array in arrays.items()}
-
-
-def _small_integers(array: np.ndarray, generator: np.random.Generator, number: int) -> np.ndarray:
-    if not dtypes.is_differentiable(array.dtype):
-        return array
-    return (generator.integers(-1, 2, array.shape) * number).astype(array.dtype)
+    changed = {n: a for n, a in arrays.items() if n in normal and dtypes.is_differentiable(a.dtype)}
+    small = {n: (generator.integers(-1, 2, a.shape) * number).astype(a.dtype) for n, a in changed.items()}
+    return {**arrays, **small}
 
 
 def differs_from_gradient(claimed: np.ndarray, gradient: np.ndarray, *, may_be_undefined: bool) -> bool:

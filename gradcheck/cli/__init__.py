@@ -21,7 +21,9 @@ def main(arguments: Sequence[str] | None = None, left_with: list[int] | None = N
     # A caller with arguments is a program, which may have changed the computation: it uses no cache.
     code = None
     if arguments is None and _may_run(words):
-        code = _package_digest()
+        from gradcheck.cache.environment_digest import package_digest
+
+        code = package_digest()  # of gradcheck's own files, before more is imported
         from gradcheck.checks.isolation.memory_limit import keep_heap
 
         keep_heap()
@@ -52,10 +54,3 @@ def _may_run(words: Sequence[str]) -> bool:
     """Return whether these words call `run`: by its name, or by a path."""
     first = words[0] if words else ""
     return (first in ("run", "-") or os.path.exists(first.partition("::")[0])) and not {"-h", "--help"} & set(words)
-
-
-def _package_digest() -> str | None:
-    """Return the digest of gradcheck's own files, before more is imported."""
-    from gradcheck.cache.environment_digest import package_digest
-
-    return package_digest()

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from gradcheck.cli.options import ISOLATED, RUN
 from gradcheck.cli.setting_values import brief, kind_of, read_value, setting_text
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.suggest import did_you_mean
-from gradcheck.safe_files import belongs_to_others, read_regular
+from gradcheck.project_links import belongs_to_others, is_environment
+from gradcheck.safe_files import read_regular
 
 #: The most bytes of a file of settings, some of which tomllib reads in quadratic time.
 _MOST_BYTES = 1_000_000
@@ -227,9 +229,8 @@ class _SettingsFile:
             what = "a number of more digits than can be read" if long else "nested too deeply to be read"
             raise UsageError(f"{place}: {what}") from error
         tool = data.get("tool", {})
-        self.section: Any = (
-            data if self.is_gradcheck_toml else tool.get("gradcheck") if isinstance(tool, dict) else None
-        )
+        own = tool.get("gradcheck") if isinstance(tool, dict) else None
+        self.section: Any = data if self.is_gradcheck_toml else own
 
     def _refuse_long_keys(self) -> None:
         """Raise UsageError for a key of more than 100 parts."""
@@ -257,7 +258,8 @@ class _SettingsFile:
             for path in paths:
                 if not (set("*?[") & set(path) or os.path.exists(path)):
                     raise UsageError(f"{self._place('paths', number)}: there is no '{path}' to override options for")
-            yield tuple(os.path.abspath(path) for path in paths), found
+            texts = (escape(path) if os.path.lexists(path) else path for path in paths)
+            yield tuple(os.path.normpath(os.path.join(escape(os.getcwd()), text)) for text in texts), found
 
     def _settings(self, table: Mapping[str, Any], known: tuple[str, ...], number: int = -1) -> dict[str, Setting]:
         """Return the settings of one table; `number` counts override tables."""
@@ -329,9 +331,11 @@ class _SettingsFile:
 
     def _own_file(self, path: Path) -> Path:
         """Return a file below the folder of settings; text elsewhere may be code."""
-        inside = os.path.relpath(self.path.parent / path, self.path.parent)
-        if {os.pardir, ".git"} & set(Path(inside).parts) or os.path.isabs(inside):
+        inside = Path(os.path.relpath(self.path.parent / path, self.path.parent))
+        if {os.pardir, ".git"} & set(str(inside).lower().split(os.sep)) or inside.is_absolute():
             raise UsageError(f"'{path}' is not below the folder of {self.name}", hint="name it on the command line")
+        if any(is_environment(os.fspath(self.path.parent / one)) for one in inside.parents):
+            raise UsageError(f"'{path}' is in an environment of installed code", hint="name it on the command line")
         return Path(os.path.relpath(self.path.parent / path))
 
     def _engine(self, spec: str) -> str:

@@ -12,6 +12,7 @@ from gradcheck.cli.config import ConfiguredCommand, current_configuration
 from gradcheck.cli.group import EMPTY
 from gradcheck.cli.output import is_terminal, stdout, terminal_width, write_stderr, write_stdout
 from gradcheck.cli.supervisor import supervise
+from gradcheck.errors import UsageError
 from gradcheck.reports import Look
 
 
@@ -30,6 +31,7 @@ def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: 
     ENGINE is a name, FILE.py:CLASS or PACKAGE.MODULE:CLASS: any Tensor class in the usual style will do. Cases are
     those below the paths, by default cases/ where there is such a folder.
     """
+    _refuse_shell_pattern(engine)
     supervise(again=False)
     as_json, markdown, verbose = how["as_json"], how["markdown"], how["verbose"]
     from gradcheck.checks.conformance.engine_conformance import conform
@@ -57,3 +59,9 @@ def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: 
     if no_case:
         write_stderr(f"gradcheck: no case about an engine was found in {', '.join(paths)}")
     return max(unread, EMPTY if found.checked_nothing or no_case else 0 if found.holds else 1)
+
+
+def _refuse_shell_pattern(engine: str) -> None:
+    """Raise UsageError for a file that a shell may have put in place of `*`."""
+    if os.path.lexists(engine):
+        raise UsageError(f"'{engine}' is a file here, not an engine", hint="name a class: FILE.py:CLASS")

@@ -1,6 +1,6 @@
 """Fast exit: skip taking modules apart, a tenth of a short command's time.
 
-Threads and processes that an engine started, and that never end, do not keep the command from its exit either.
+Threads, processes and exit handlers of an engine that never end do not keep the command from its exit either.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from typing import Any
 #: ctypes, there is little to take apart.
 _NOT_WITH, _NOT_WITHOUT = "gradcheck.engines.resolve", "ctypes"
 _immediate_exit_allowed: list[bool] = []
-#: Seconds that an engine's threads and processes have to end, and threads of killed processes; the most named.
-_GRACE, _AFTER_KILL, _MOST_NAMED = 5.0, 1.0, 5
+#: Seconds that an engine's threads and processes have to end, threads of killed processes, and exit handlers.
+_GRACE, _AFTER_KILL, _HANDLERS = 5.0, 1.0, 20.0
+#: The most threads and processes that are named.
+_MOST_NAMED = 5
 
 
 def register_fast_exit() -> list[int]:
@@ -56,7 +58,7 @@ def _exit_process(code: list[int]) -> None:
 def limit_exit(code: int) -> None:
     """Exit with the code soon, whatever threads and processes are left."""
     # Python waits for threads, then runs exit handlers, of which multiprocessing's waits for processes
-    if _unfinished():
+    if not _immediate_exit_allowed:
         handlers_run = threading.Event()
         atexit.register(handlers_run.set)
         threading.Thread(target=_end_what_is_left, args=(code, handlers_run), daemon=True).start()
@@ -75,9 +77,12 @@ def _end_what_is_left(code: int, handlers_run: threading.Event) -> None:
             process.kill()
     if left and not handlers_run.wait(_AFTER_KILL):
         atexit._run_exitfuncs()
-        with suppress(OSError, ValueError, AttributeError):
-            sys.stdout.flush()
-        os._exit(code)
+    else:
+        threading.Event().wait(_HANDLERS)  # of which the process does not live to see the end
+        write_stderr("gradcheck: exits without waiting for exit handlers, which an engine has registered")
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stdout.flush()
+    os._exit(code)
 
 
 def _unfinished() -> list[Any]:

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 from gradcheck.checks.isolation.memory_limit import memory_limit
@@ -103,12 +104,17 @@ class _Tree:
         return self.has(code.file) and self._known[code.folder]
 
     def _python_files(self, folder: str) -> Iterator[str]:
-        """Yield the commit's Python files in a folder and those below."""
+        """Yield the commit's Python files in a folder and those below.
+
+        A new file that Python prefers to one of them is yielded, too."""
         for below, _ in folders_below(folder):
             here = os.path.relpath(os.path.realpath(below), self.top).replace(os.sep, "/")
             for path in self._entries("" if here == "." else here):
-                if path.endswith(".py"):
-                    yield os.path.join(below, os.path.basename(path))
+                module, suffix = os.path.splitext(os.path.join(below, os.path.basename(path)))
+                if suffix == ".py":
+                    yield module + suffix
+                    shadows = (f"{module}{end}" for end in (f"{os.sep}__init__.py", *EXTENSION_SUFFIXES))
+                    yield from filter(os.path.lexists, shadows)
 
     def _has(self, file: str) -> bool:
         if file == STDIN:

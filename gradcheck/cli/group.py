@@ -9,7 +9,7 @@ from io import StringIO
 
 import click
 
-from gradcheck import __version__
+from gradcheck import __version__, forks
 from gradcheck.cli.output import silence_stdout, write_stderr
 from gradcheck.cli.supervisor import CommandProcess
 from gradcheck.errors import GradcheckError, UsageError, exception_text
@@ -219,6 +219,8 @@ def _crash(error: Exception, arguments: Sequence[str]) -> int:
     text = " ".join(exception_text(error).split())
     write_stderr(f"gradcheck {__version__} crashed, which is its own fault: {type(error).__name__}: {text[:500]}")
     write_stderr("Please report it to its issue tracker, with the case and the traceback that -v shows.")
+    if forks.give_up is not None:  # an engine may have spoilt this process: another one follows
+        forks.give_up()
     return CRASH
 
 

@@ -14,8 +14,9 @@ from gradcheck.cli.config import ConfiguredCommand, current_configuration
 from gradcheck.cli.cookbook_command import SHAPE, parse_shapes, right_side
 from gradcheck.cli.output import write_stdout
 from gradcheck.errors import UsageError
+from gradcheck.project_links import belongs_to_others, project_root
 from gradcheck.reports.safe_text import plain
-from gradcheck.safe_files import belongs_to_others, open_parent_folder, project_root, read_regular
+from gradcheck.safe_files import open_parent_folder, read_regular
 
 if TYPE_CHECKING:
     from gradcheck.language.expr.nodes import Expr

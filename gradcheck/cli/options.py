@@ -40,12 +40,8 @@ def complete_path(ctx: click.Context, param: click.Parameter, incomplete: str) -
     from gradcheck.language.loader import load
 
     ids = (case.id for case in load([file]).cases if case.id.startswith(incomplete))
-    return [CompletionItem(id) for id in ids if not _is_bash() or _ONE_WORD.fullmatch(id)]
-
-
-def _is_bash() -> bool:
-    """Return whether the shell that asks inserts completions without quotes."""
-    return os.environ.get("_GRADCHECK_COMPLETE", "").startswith("bash")
+    is_bash = os.environ.get("_GRADCHECK_COMPLETE", "").startswith("bash")  # which inserts them without quotes
+    return [CompletionItem(id) for id in ids if not is_bash or _ONE_WORD.fullmatch(id)]
 
 
 def completion(names: Callable[[], Iterable[str]], or_file: bool = False) -> Callable[..., list[CompletionItem]]:

@@ -39,19 +39,21 @@ class CommandProcess:
     """A process that runs one command only; the outermost context's object.
 
     `package_digest` is the digest of gradcheck's own files, from before they were imported. With `may_fork`, the
-    process may continue in a fork, where `result_pipe` takes the exit code while it is still the file `pipe_file`.
+    process may continue in a fork, where `result_pipe` takes the exit code after `token`, which no engine writes, while
+    it is still the file `pipe_file`.
     """
 
     package_digest: str | None = None
     may_fork: bool = False
     result_pipe: int | None = None
     pipe_file: os.stat_result | None = None
+    token: bytes = b""
 
     def report_exit_code(self, code: int) -> None:
         """Report to the supervising process that the command finished."""
         end_fork()
         if self.result_pipe is not None and self.pipe_file is not None and is_same(self.result_pipe, self.pipe_file):
-            os.write(self.result_pipe, bytes([code]))
+            os.write(self.result_pipe, self.token + bytes([code]))
             os.close(self.result_pipe)
             self.result_pipe = None
 
@@ -94,6 +96,7 @@ def _run_in_fork(own: CommandProcess, again: bool) -> bool:
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     while True:
         read, write = os.pipe()
+        own.token = os.urandom(16)
         parent = os.getpid()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # NumPy's threads are still idle
@@ -105,7 +108,7 @@ def _run_in_fork(own: CommandProcess, again: bool) -> bool:
             forks.give_up = partial(os._exit, CRASH) if again else None
             return attempt > 0
         os.close(write)
-        fate, told = _watch(child), _read_exit_code(read)
+        fate, told = _watch(child), _read_exit_code(read, own.token)
         if told is not None:
             _exit_at_once(told)
         if fate.was_sent:
@@ -118,12 +121,12 @@ def _run_in_fork(own: CommandProcess, again: bool) -> bool:
         attempt += 1
 
 
-def _read_exit_code(pipe: int) -> int | None:
-    """Return the reported exit code; None if there is none."""
+def _read_exit_code(pipe: int, token: bytes) -> int | None:
+    """Return the exit code reported after the token; None if there is none."""
     # other processes may hold the pipe open
     os.set_blocking(pipe, False)
     with open(pipe, "rb", buffering=0) as stream:
-        found = stream.read(1)
+        found = (stream.read() or b"").partition(token)[2]  # an engine may have written to the pipe, too
     return found[0] if found else None
 
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import IO
 
 from gradcheck.errors import UsageError
+from gradcheck.project_links import LinkRefused
 from gradcheck.reports import PROBE_SIZE, is_report
-from gradcheck.safe_files import LinkRefused, MayReplace, is_open, open_parent_folder, rewrite, write
+from gradcheck.safe_files import MayReplace, is_open, open_parent_folder, rewrite, write
 
 _ELSEWHERE = "name another file"
 

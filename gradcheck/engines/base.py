@@ -196,7 +196,7 @@ class AdaptedEngine(Engine, Protocol):
     """An engine of a Tensor class, with the parts that its adapter adds."""
 
     def evaluate_bare(self, problem: Problem) -> Evaluation:
-        """Return the evaluation on the bare graph: see `tensor_class.bare_graph`."""
+        """Return the evaluation on the bare graph: see `BackwardEngine`."""
         ...
 
     def accepts_seeds(self, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarray | None]) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 from gradcheck.engines.user_modules import RESERVED, module_of_file, module_of_name
+from gradcheck.project_links import is_project, project_root
 
 #: The number of folders above a file from which a program may have started.
 _LEVELS = 4
@@ -14,14 +15,15 @@ _LEVELS = 4
 def module_of_program_file(where: str) -> ModuleType:
     """Return the module in a file, imported from the folder that it needs.
 
-    A program may run in any folder above the file, also in one that `__init__.py` makes look like a package. Raises
-    what `module_of_file` raises."""
+    A program may run in any folder of the project above the file, also in one that `__init__.py` makes look like a
+    package. Raises what `module_of_file` raises."""
     try:
         return module_of_file(where)
     except ImportError as error:
         path, name = Path(where).resolve(), (error.name or "").partition(".")[0]
-        above = list(path.parents)[:_LEVELS] if name not in RESERVED else []
-        found = [folder for folder in above if (folder / f"{name}.py").is_file() or (name and (folder / name).is_dir())]
+        root = Path(project_root(path))
+        above = [folder for folder in path.parents if folder.is_relative_to(root)] if name not in RESERVED else []
+        found = [folder for folder in above[:_LEVELS] if _has_module(folder, name)]
         if name and not found:
             raise
         folder = found[0] if found else path.parent  # a relative import lacks its package
@@ -29,3 +31,10 @@ def module_of_program_file(where: str) -> ModuleType:
             return module_of_name(".".join(path.relative_to(folder).with_suffix("").parts), folder)
         except ImportError as again:
             raise (again if again.name else error) from None
+
+
+def _has_module(folder: Path, name: str) -> bool:
+    """Return whether a folder has the module; a project in it is another's."""
+    return (folder / f"{name}.py").is_file() or (
+        name != "" and (folder / name).is_dir() and not is_project(folder / name)
+    )

@@ -18,8 +18,7 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.signature import KEYWORD_ALIASES, listed
 from gradcheck.engines.define_by_run import DefineByRun, Shares
 from gradcheck.engines.recording import RecordedCall, Recorder
-from gradcheck.engines.torch_errors import translate
-from gradcheck.engines.torch_guards import GUARDS
+from gradcheck.engines.torch_errors import GUARDS, translate
 from gradcheck.engines.torch_nodes import nodes, pull_back_by_nodes
 from gradcheck.engines.torch_versions import missing_feature_error, missing_function_error, with_version_check
 from gradcheck.errors import BackwardTwice, DtypeMismatch, GradcheckError, ShapeMismatch, Unsupported
@@ -235,7 +234,8 @@ def tensor_of(array: np.ndarray) -> torch.Tensor:
     """Return a tensor with a copy of the array."""
     if array.dtype == dtypes.BFLOAT16:
         return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
-    return torch.from_numpy(array.copy())
+    # NumPy has two integer types of 64 bits, of which torch takes one
+    return torch.from_numpy(array.astype(array.dtype.str, order="C"))
 
 
 def _cast(gradient: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

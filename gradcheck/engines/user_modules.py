@@ -1,9 +1,8 @@
 """Modules of user code by file or name, with controlled imports.
 
-User code can import its neighbours, as a program can whose folder Python searches first. But its folder must not
-shadow modules that others import: a folder `torch`, or a file `queue.py`, beside a case must not affect gradcheck,
-torch or Python's own library. So the folder is not in `sys.path`: a finder of its own serves only imports by the
-folder's files, and never the names of `RESERVED`.
+User code can import its neighbours, as a program can whose folder Python searches first. But a folder `torch`, or a
+file `queue.py`, beside a case must not affect gradcheck, torch or Python's own library. So the folder is not in
+`sys.path`: a finder serves only imports by the folder's files, and never the names of `RESERVED`.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from types import CodeType, ModuleType
 
 from gradcheck.errors import UsageError
 from gradcheck.language.suggest import did_you_mean
+from gradcheck.project_links import is_project
 
 #: Names that a user's folder cannot shadow: gradcheck, its libraries, theirs, and common frameworks.
 RESERVED = frozenset(
@@ -41,8 +41,8 @@ _PREFIX = "gradcheck_engine_"
 def module_of_name(name: str, folder: Path | None = None, last: Path | None = None) -> ModuleType:
     """Return a module whose package is in a folder, or installed.
 
-    A package found nowhere else may be in the `last` folder, unless that folder has another package of the name: a
-    file with two names would be imported twice."""
+    A package found nowhere else may be in the `last` folder, unless that folder has another of the name: a file with
+    two names would be imported twice."""
     top = name.partition(".")[0]
     hides = last is not None and ((last / f"{top}.py").is_file() or (last / top / "__init__.py").is_file())
     try:
@@ -104,15 +104,15 @@ def _is_name_taken(root: Path, path: Path) -> bool:
     """Return whether the file imports another package of its folder's name."""
     if root.name in RESERVED or root.name in (sys.stdlib_module_names & sys.modules.keys()):
         return True
-    lacking = [inner for name, inner in _imports(path) if name == root.name and not _has_module(root, inner)]
-    return bool(lacking) and PathFinder.find_spec(root.name) is not None
+    is_another = any(name == root.name and not _has_module(root, inner) for name, inner in _imports(path))
+    return is_another and PathFinder.find_spec(root.name) is not None
 
 
 def _imported_folder(path: Path) -> Path | None:
     """Return the outermost folder that a file imports from as a package.
 
-    The file, a neighbour that it imports, or a package around it imports a module of the folder, which may lack
-    `__init__.py`. Under another name, the classes of a clone named like the package inside would exist twice."""
+    A neighbour that it imports, or a package around it, may import it, too; it may lack `__init__.py`. Under another
+    name, the classes of a clone named like the package inside would exist twice."""
     packages = takewhile(Path.is_file, (folder / "__init__.py" for folder in path.parents))
     imported = {found for file in (path, *_neighbours(path), *packages) for found in _imports(file)}
     for folder in reversed(path.parents):
@@ -162,13 +162,7 @@ def _make_package(name: str, folder: Path) -> None:
         sys.modules[name] = ModuleType(name)
         sys.modules[name].__path__ = [str(folder)]
         return
-    sys.modules[name] = util.module_from_spec(spec)
-    try:
-        with allow_imports_from(folder.parent):
-            spec.loader.exec_module(sys.modules[name])
-    except BaseException:
-        del sys.modules[name]
-        raise
+    _run_module(util.module_from_spec(spec), spec.loader, folder.parent)
 
 
 def _import_file(path: Path) -> ModuleType:
@@ -181,13 +175,17 @@ def _import_file(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise UsageError(f"{path.name} is no Python file")
     loader = _UncachedLoader(name, str(path)) if type(spec.loader) is SourceFileLoader else spec.loader
-    module = util.module_from_spec(spec)
-    sys.modules[name] = module
+    return _run_module(util.module_from_spec(spec), loader, path.parent)
+
+
+def _run_module(module: ModuleType, loader: Loader, folder: Path) -> ModuleType:
+    """Run a module that can import from a folder; forget it if it raises."""
+    sys.modules[module.__name__] = module
     try:
-        with allow_imports_from(path.parent):
+        with allow_imports_from(folder):
             loader.exec_module(module)
     except BaseException:
-        del sys.modules[name]
+        del sys.modules[module.__name__]
         raise
     return module
 
@@ -209,8 +207,7 @@ def allow_imports_from(folder: Path | None, last: Path | None = None, asked: str
     """Let a folder's files import each other; take unknown names from `last`.
 
     This module, and compiled code, may import the package `asked` alone. Modules of the same names from other folders
-    are hidden in the block, and the folder's modules that are named like Python's own after it. Functions of the folder
-    may import its modules later, too."""
+    are hidden in the block. Functions of the folder may import its modules later, too."""
     finders = {at: _FolderFinder(str(place), asked) for place, at in ((folder, 0), (last, _after_installed())) if place}
     with ExitStack() as stack:
         for at, finder in finders.items():
@@ -249,8 +246,11 @@ class _FolderFinder(MetaPathFinder):
         return found if elsewhere is None or elsewhere.origin is None else None
 
     def _may_import(self, name: str, file: str) -> bool:
-        is_of_folder = file.startswith(os.path.join(self.folder, "")) and not is_installed_file(file)
-        return name == self.asked if file == __file__ else is_of_folder
+        if file == __file__:
+            return name == self.asked
+        own = os.path.join(self.folder, name, "")
+        is_other_project = name != self.asked and is_project(own) and not file.startswith(own)
+        return not is_other_project and file.startswith(os.path.join(self.folder, "")) and not is_installed_file(file)
 
 
 def _module_in(file: str | None) -> ModuleType | None:

@@ -129,7 +129,7 @@ _SIGNED: Mapping[str, Any] = {
     "zero": np.zeros_like,
     "tiny": lambda a: _TINY_FACTOR * a,
     "huge": lambda a: _HUGE_FACTOR * a,
-    "far": lambda a: _far(a),
+    "far": _far,
     "within": lambda a: a / (1 + np.abs(a)),
     "share": lambda a: np.abs(a) / (1 + np.abs(a)),
     "beyond": lambda a: 1 + np.abs(a),

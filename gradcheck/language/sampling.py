@@ -261,7 +261,7 @@ class Sampler:
         array = np.asarray(value.array)
         is_needed = self.is_trial or self.dtype.kind == "c"
         target = forward.value(root) if is_needed and self._forward_values(forward) is not None else None
-        if self.is_trial and target is not None and self._is_anew(array, target):
+        if self.is_trial and target is not None and (target.shape != array.shape or (self.case.shapes and array.ndim)):
             array = self._redraw(array.astype(self.dtype), target.shape, generator)
         return self._as_gradient(array, value, target)
 
@@ -273,10 +273,6 @@ class Sampler:
             if self.is_trial:
                 raise
             return None
-
-    def _is_anew(self, array: np.ndarray, root: np.ndarray) -> bool:
-        """Return whether a literal incoming gradient is redrawn with its root."""
-        return root.shape != array.shape or (bool(self.case.shapes) and array.ndim > 0)
 
     def _as_gradient(self, array: np.ndarray, value: Value, root: np.ndarray | None) -> np.ndarray:
         if value.dtype:

@@ -146,8 +146,9 @@ def trial_sizes(case: Case, seed: int, trial: int, attempt: int = 0, held: Colle
     generator = stream(seed, "sizes", trial, attempt // 2)
     if attempt >= FIRST_OWN_SIZE_ATTEMPT:
         bounds = {word: limits for word, limits in bounds.items() if generator.random() < 0.5}
-    if trial == 1:
-        return {**sizes, **_equal_sizes(generator, bounds, stated)}
+    if trial == 1:  # one size above 7 for all words, or the nearest within bounds
+        size = int(generator.choice(range(LARGE[0], LARGE[1] + 1, 2)))  # even, since most of the others are odd
+        return sizes | {w: min(max(size, stated[w][0]), stated[w][1]) if w in stated else size for w in bounds}
     if trial > 2 and trial % 2 == 0:
         return {**sizes, **{word: _mixed_size(generator, *limits) for word, limits in bounds.items()}}
     order = _shuffled(generator) if attempt > 1 else _size_order(seed, trial)
@@ -156,14 +157,6 @@ def trial_sizes(case: Case, seed: int, trial: int, attempt: int = 0, held: Colle
     half = {0: 1, 2: 0}.get(trial)  # one half of the words is 1 in the first trial, the other in the third
     ones = [word for place, word in enumerate(words) if word in bounds and place % 2 == half]
     return {**sizes, **drawn, **{word: 1 for word in ones if bounds[word][0] <= 1 <= bounds[word][1]}}
-
-
-def _equal_sizes(
-    generator: np.random.Generator, bounds: Mapping[str, tuple[int, int]], stated: Mapping[str, tuple[int, int]]
-) -> dict[str, int]:
-    """Return one size above 7 for all words, or the nearest within bounds."""
-    size = int(generator.choice(range(LARGE[0], LARGE[1] + 1, 2)))  # even, since most of the others are odd
-    return {word: min(max(size, stated[word][0]), stated[word][1]) if word in stated else size for word in bounds}
 
 
 def _size_order(seed: int, trial: int) -> list[int]:

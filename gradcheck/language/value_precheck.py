@@ -25,16 +25,12 @@ MOST_ELEMENTS = 100_000
 def find_value_errors(case: Case) -> list[InvalidCase]:
     """Return the errors of a case's values, with the messages of a run."""
     try:
-        return _find_value_errors(case)
+        sampler = Sampler(case, DrawSettings(case.seed), {}, MOST_ELEMENTS)
+        with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), quiet():
+            found = [_value_error(value, make) for value, make in _values(case, sampler)]
+        return [error for error in found if error is not None]
     except Exception as error:
         return [crash_at(error, case.place, "looking at the values of this case")]
-
-
-def _find_value_errors(case: Case) -> list[InvalidCase]:
-    sampler = Sampler(case, DrawSettings(case.seed), {}, MOST_ELEMENTS)
-    with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), quiet():
-        found = [_value_error(value, make) for value, make in _values(case, sampler)]
-    return [error for error in found if error is not None]
 
 
 def _values(case: Case, sampler: Sampler) -> Iterator[tuple[Value, Callable[[], object]]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from gradcheck.autograd.dtypes import BY_NAME, is_differentiable
 from gradcheck.checks.options import Options
 from gradcheck.errors import UsageError
 from gradcheck.language.case import StatedTolerance
@@ -53,14 +54,14 @@ def read_choices(choices: Mapping[str, Any] | None) -> FunctionChoices:
     Options(**given, order=own.get("order", 2))  # raises for values that it does not take
     tolerance = own.get("tolerance")
     both = StatedTolerance(tolerance if given.get("rtol") is None else given["rtol"], given.get("atol"))
-    autocast = _dtype(own.get("autocast", ""))
     for number in (tolerance, both.rtol, both.atol):
         if number is not None and (not isinstance(number, (int, float)) or not 0 <= number < float("inf")):
             raise UsageError(f"a tolerance is {number!r}", hint="it is a finite number such as 1e-5, and not negative")
+    autocast = _dtypes([own["autocast"]])[0] if own.get("autocast") else ""
     return FunctionChoices(
         autocast=autocast,
         dims=own.get("dims", {}),
-        dtypes=tuple(map(_dtype, own.get("dtypes", ("float32",) if autocast else ()))),  # it leaves float64 as it is
+        dtypes=_dtypes(own.get("dtypes", ("float32",) if autocast else ())),  # it leaves float64 as it is
         order=own.get("order"),
         seed=own.get("seed", 0),
         sizes=_sizes(own.get("sizes", {})),
@@ -69,8 +70,14 @@ def read_choices(choices: Mapping[str, Any] | None) -> FunctionChoices:
     )
 
 
-def _dtype(said: Any) -> str:
-    return str(said).removeprefix("torch.")
+def _dtypes(said: Any) -> tuple[str, ...]:
+    """Return the names of dtypes: a list of names, NumPy's or torch's, or one."""
+    listed = said if isinstance(said, Iterable) and not isinstance(said, str) else [said]
+    names = tuple(str(getattr(one, "__name__", one)).removeprefix("torch.") for one in listed)
+    for name in names:
+        if name not in BY_NAME or not is_differentiable(BY_NAME[name]):
+            raise UsageError(f"a dtype is {name!r}", hint="it is a floating or complex one, such as 'float32'")
+    return names
 
 
 def _sizes(said: Any) -> dict[int, tuple[int, ...]]:

@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.checks.derivatives.block_mistakes import blocks, orders_of_lines, some_entries
 from gradcheck.checks.derivatives.entry_mistakes import (
     ALIKE,
     Entries,
+    blocks,
     common_mistake,
     factors,
     orders,
+    orders_of_lines,
     parts,
+    some_entries,
     wrong_diagonal,
     wrong_products,
 )

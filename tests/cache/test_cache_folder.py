@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck import safe_files
+from gradcheck import project_links
 from gradcheck.cache.cache_folder import folder_warning, open_cache
 
 
@@ -55,7 +55,7 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest
     """They could exchange the database's files while SQLite uses them."""
     make(tmp_path / "cache")
     others = {tmp_path / "cache": {4711}}
-    monkeypatch.setattr(safe_files, "_owners", lambda path: others.get(Path(path), {0}))
+    monkeypatch.setattr(project_links, "_owners", lambda path: others.get(Path(path), {0}))
     for create in (True, False):
         with pytest.raises(PermissionError, match="another user"), open_cache(tmp_path / "cache", create=create):
             pass

@@ -14,7 +14,7 @@ from gradcheck.facts import Fact, fact
 from gradcheck.language.expr.common_subexpressions import Derivation
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.sampling import draw
-from gradcheck.oracles.exact.claim_tracker import Proof
+from gradcheck.oracles.exact.prove import Proof
 from tests.from_text import case_of
 
 NORM = "{dims: {n: 4}, inputs: {x: 'randn(n)'}, graph: {f: norm(x)}}"

@@ -51,12 +51,12 @@ def case_of(text: str) -> Case | None:
     return Case("t::t", "t", Place(), inputs, graph, (Step("backward", roots={root: seed}),), constants=constants)
 
 
-CASES = {text: case for text in texts() if (case := case_of(text)) is not None}
-
-
-@pytest.mark.parametrize("text", sample(CASES, 3))
+@pytest.mark.parametrize("text", sample(texts(), 3))
 def test_the_gradients_of_a_sample_are_explained(text: str) -> None:
-    found = explain(CASES[text])
+    case = case_of(text)
+    if case is None:
+        return
+    found = explain(case)
     assert found.why_not in (None, fact("no_pass_completed"))
     assert all(formula.points == 4 for formula in found.formulas)
     for format in FORMATS:
@@ -64,6 +64,7 @@ def test_the_gradients_of_a_sample_are_explained(text: str) -> None:
 
 
 def test_most_of_the_table_is_tried() -> None:
-    explained = sum(bool(explain(case).formulas) for case in list(CASES.values())[::10])
-    assert len(CASES) > 150
-    assert explained > len(CASES) / 10 * 0.8
+    cases = [case for text in texts() if (case := case_of(text)) is not None]
+    explained = sum(bool(explain(case).formulas) for case in cases[::10])
+    assert len(cases) > 150
+    assert explained > len(cases) / 10 * 0.8

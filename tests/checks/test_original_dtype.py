@@ -18,8 +18,8 @@ from tests.from_text import case_of
 SQUARES = "{inputs: {x: [1.5, -2, 3]}, graph: {y: x * x, loss: y.sum()}, %s}"
 
 
-def checked(text: str, dtype: str, engine: object = "core") -> CaseResult:
-    options = Options(dtype=dtype, engines=(engine,), shrink=None)  # type: ignore[arg-type]
+def checked(text: str, dtype: str, engine: object = "core", corrected: bool = True) -> CaseResult:
+    options = Options(dtype=dtype, engines=(engine,), shrink=None, corrected=corrected)  # type: ignore[arg-type]
     return check_case(case_of(text), options, engines_of(options))
 
 
@@ -59,7 +59,7 @@ def test_what_another_dtype_cannot_show_is_unsupported_and_says_why(text: str, d
 @pytest.mark.parametrize("claim", ["formulas: {x: 3 * x}", "expected: {x: [3, -4, 7]}", "checks: [loss == 16]"])
 def test_what_is_wrong_in_the_case_s_own_dtype_is_wrong_in_any(claim: str, dtype: str) -> None:
     text = "{inputs: {x: [1.5, -2, 3]}, graph: {y: x * x, loss: y.sum()}, backward: {loss: '1.0'}, %s}"
-    assert checked(text % claim, dtype).status == "failed"
+    assert checked(text % claim, dtype, corrected=False).status == "failed"
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
@@ -124,7 +124,7 @@ def test_at_kinks_another_convention_is_none_of_a_dtype(dtype: str, monkeypatch:
     text = "{inputs: {x: 'zeros(30)'}, graph: {y: abs(x)}, backward: {y: 'randn(30)'}, formulas: {x: '%s'}}"
     found = checked(text % "grad(y) * where(x < 0, -1.0, 1.0)", dtype)
     assert found.status in ("passed", "unsupported")
-    assert checked(text % "grad(y) * where(x < 0, -1.0, 1.5)", dtype).status == "failed"
+    assert checked(text % "grad(y) * where(x < 0, -1.0, 1.5)", dtype, corrected=False).status == "failed"
 
 
 def test_a_proof_needs_no_more_digits() -> None:

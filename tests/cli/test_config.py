@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck import safe_files
+from gradcheck import project_links
 from gradcheck.checks.isolation.time_limit import deadline
 from gradcheck.cli.config import ConfiguredCommand, load_configuration, option_keys
 from gradcheck.cli.group import run_command
@@ -257,6 +257,27 @@ def test_mistakes_in_overrides_are_told(folder: Path, text: str, message: str) -
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("below", "file", "pattern"),
+    [
+        ("we[ird]", "a.yaml", "cases/a.yaml"),
+        (".", "a[1].yaml", "cases/a[1].yaml"),
+        ("x*y", "a1.yaml", "cases/a[0-9].*"),
+    ],
+)
+def test_letters_of_patterns_in_paths_are_letters(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, gradcheck: Any, below: str, file: str, pattern: str
+) -> None:
+    here = folder / below
+    (here / "cases").mkdir(parents=True)
+    (here / "linked").symlink_to("cases")
+    (here / "cases" / file).write_text("inputs: {x: [1, 2]}\ngraph: {y: (x * x).sum()}\nexpected: {x: [2, 4.0001]}\n")
+    table = f"rtol = 1e-3\n[[overrides]]\npaths = ['{pattern}']\nrtol = 1e-12\n"
+    (here / "gradcheck.toml").write_text(table)
+    monkeypatch.chdir(here)
+    assert [gradcheck("run", "-q", place).code for place in ("cases", "linked")] == [1, 1]
+
+
 def test_overrides_are_looked_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not for each key of each of them, which would take time in proportion to the square of their number."""
     table = '[[tool.gradcheck.overrides]]\npaths = ["a*"]\n'
@@ -319,13 +340,24 @@ def test_a_module_of_the_folder_is_not_the_package_that_the_environment_names(
     assert not Path("ran").exists()
 
 
-@pytest.mark.parametrize("path", ["../profile", "a/../../x.json", "/etc/x.json", ".git/hooks/x", "a/.git/x"])
+@pytest.mark.parametrize("path", ["../profile", "a/../../x.json", "/etc/x.json", ".git/hooks/x", "a/.GIT/x"])
 @pytest.mark.parametrize("key", ["output = {!r}", "baseline = {!r}", "report = ['full={}']"])
 def test_a_file_of_settings_names_no_file_elsewhere(folder: Path, gradcheck: Any, key: str, path: str) -> None:
     """A shell or Python may read a report there as code."""
     (folder / "gradcheck.toml").write_text(f"{key.format(path)}\n")
     outcome = gradcheck("config")
     told = f"gradcheck: gradcheck.toml:1:1: '{path}' is not below the folder of gradcheck.toml; name it "
+    assert (outcome.code, outcome.err) == (2, f"{told}on the command line\n")
+
+
+@pytest.mark.parametrize("key", ["output = {!r}", "baseline = {!r}", "report = ['full={}']"])
+def test_a_file_of_settings_names_no_file_of_an_environment(folder: Path, gradcheck: Any, key: str) -> None:
+    """Python runs lines of `.pth` files there."""
+    (folder / "venv" / "lib").mkdir(parents=True)
+    (folder / "venv" / "pyvenv.cfg").write_text("")
+    (folder / "gradcheck.toml").write_text(f"{key.format('venv/lib/x.pth')}\n")
+    outcome = gradcheck("config")
+    told = "gradcheck: gradcheck.toml:1:1: 'venv/lib/x.pth' is in an environment of installed code; name it "
     assert (outcome.code, outcome.err) == (2, f"{told}on the command line\n")
 
 
@@ -365,7 +397,7 @@ def test_a_file_of_another_user_is_refused(folder: Path, monkeypatch: pytest.Mon
     (folder / "mine").mkdir(exist_ok=True)
     monkeypatch.chdir(folder / sub)
     others = {folder / "pyproject.toml": {4711}}
-    monkeypatch.setattr(safe_files, "_owners", lambda path: others.get(path, {0}))
+    monkeypatch.setattr(project_links, "_owners", lambda path: others.get(path, {0}))
     with pytest.raises(UsageError, match=r"pyproject.toml' belongs to another user.*--isolated"):
         read_config()
     assert load_configuration(isolated=True).settings == {}

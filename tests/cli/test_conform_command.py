@@ -85,3 +85,13 @@ def test_two_engines_of_one_name_are_told_apart(tmp_path: Path, gradcheck: Any) 
     wrong = {c["engine"] for c in found if c["status"] == "failed" and c["what"] == "gradient"}
     assert wrong == {specs[1]}
     assert set(specs) <= {c["engine"] for c in found}
+
+
+def test_no_file_that_a_shell_puts_in_place_of_a_pattern_is_an_engine(cases: Path, gradcheck: Any) -> None:
+    engine = Path("0.py:T.yaml")
+    for file in (Path("0.py"), Path("e.py"), engine):
+        file.write_text("open('ran', 'w')\n")
+    for first in (engine, Path("e.py")):
+        outcome = gradcheck("conform", str(first), "cases")
+        assert (outcome.code, "is a file here" in outcome.err) == (2, True)
+    assert not Path("ran").exists()

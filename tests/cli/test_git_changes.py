@@ -7,6 +7,7 @@ import resource
 import shutil
 import subprocess
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -239,6 +240,18 @@ def test_a_case_changes_with_the_code_that_it_names(repository: Path, gradcheck:
     assert listed(gradcheck, *words) == ["code"]
     (code.parent / "new.py").unlink()
     assert listed(gradcheck, *words) == ["code"]
+
+
+@pytest.mark.parametrize("shadow", ["helper/__init__.py", f"helper{EXTENSION_SUFFIXES[0]}"])
+def test_a_new_file_that_hides_a_helper_changes_the_engine(repository: Path, gradcheck: Any, shadow: str) -> None:
+    (repository / "helper.py").write_text("")
+    git("add", ".")
+    git("commit", "-m", "helper")
+    words = ("--changed-since", "HEAD", "--engine", "mine.py:Mine")
+    assert listed(gradcheck, *words) == []
+    (repository / shadow).parent.mkdir(exist_ok=True)
+    (repository / shadow).write_text("")
+    assert listed(gradcheck, *words) == ["old", "other"]
 
 
 def test_a_case_changes_with_a_module_elsewhere_that_it_names(

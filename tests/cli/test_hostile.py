@@ -164,3 +164,21 @@ def test_complex_numbers_whose_size_no_float_holds_are_no_crash(beside: Path, gr
     outcome = gradcheck("run", *words)
     assert outcome.code == 1, outcome.err
     assert "this is a bug" not in outcome.out
+
+
+_ONE_NAME = (
+    "inputs: {x: [[1, 2], [3, 4]]}\nconstants: {b: [1.5, 2.5]}\ngraph: {z: x * b, loss: z.sum()}\n"
+    "formulas: {x: ones_like(x) * b}\nshapes: {x: [a, b]}\n"
+)
+_LONG_LONG = "inputs: {x: [1, 2]}\ngraph: {z: x * 3, k: 2**63}\n"
+_SCALARS = "inputs: {x: [1e+308, 1e-308]}\ngraph: {y: 'norm(x, p=-1)', loss: y.norm()}\n"
+
+
+@pytest.mark.parametrize("text", [_ONE_NAME, _LONG_LONG, _SCALARS])
+@pytest.mark.parametrize("command", ["run", "explain"])
+def test_odd_cases_are_no_crash(beside: Path, gradcheck: Any, command: str, text: str) -> None:
+    """A size named like a tensor, an integer of C's `long long`, and a scalar of NumPy where a tensor is cut off."""
+    (beside / "odd.yaml").write_text(f"name: odd\n{text}")
+    outcome = gradcheck(command)
+    assert outcome.code < 3, outcome.err
+    assert "bug in" not in outcome.out + outcome.err

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 import yaml
 
-from gradcheck import safe_files
+from gradcheck import project_links
 from gradcheck.checks.isolation.time_limit import deadline
 from tests.paths import ROOT
 
@@ -110,8 +110,8 @@ def test_a_repository_of_another_user_gets_no_files(
     (folder / ".git").mkdir()
     (folder / "mine").mkdir()
     monkeypatch.chdir(folder / "mine")
-    known = safe_files._owners
-    monkeypatch.setattr(safe_files, "_owners", lambda path: {4711} if Path(path) == folder / ".git" else known(path))
+    known = project_links._owners
+    monkeypatch.setattr(project_links, "_owners", lambda path: {4711} if Path(path) == folder / ".git" else known(path))
     assert gradcheck("init").code == 0
     assert sorted(os.listdir(folder)) == [".git", "mine"]
     assert all((folder / "mine" / name).is_file() for name in WRITTEN)

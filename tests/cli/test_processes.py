@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from gradcheck.__main__ import _leave_working_directory
 from tests.paths import ROOT
 from tests.processes import run_python
 
@@ -136,16 +137,26 @@ def test_whoever_goes_on_after_a_command_leaves_as_he_likes(cases: Path) -> None
     assert (done.returncode, done.stderr) == (7, "later\ntaken apart")
 
 
+CUDA = "--xla_gpu_cuda_data_dir=/usr/local/cuda"
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"), [(None, f"{CUDA} "), ("--some=1", f"{CUDA} --some=1"), ("flags.txt", "flags.txt")]
+)
+def test_flags_that_are_set_come_last(monkeypatch: pytest.MonkeyPatch, flags: str | None, expected: str) -> None:
+    """And a file of flags stays the only one."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name, value in (("NODEFAULTCURRENTDIRECTORYINEXEPATH", None), ("XLA_FLAGS", flags)):
+        monkeypatch.setenv(name, value or "")
+    _leave_working_directory()
+    assert os.environ["XLA_FLAGS"] == expected
+
+
 @pytest.mark.parametrize(
     ("flags", "expected"),
-    [
-        (None, "/usr/local/cuda"),
-        ("--xla_cpu_enable_fast_math=false", "/usr/local/cuda"),
-        ("--xla_gpu_cuda_data_dir=/opt/cuda", "/opt/cuda"),
-        ("flags.txt", "/of/the/file"),
-    ],
+    [("--xla_cpu_enable_fast_math=false", "/usr/local/cuda"), ("--xla_gpu_cuda_data_dir=/opt/cuda", "/opt/cuda")],
 )
-def test_jax_looks_for_the_compiler_of_a_gpu_elsewhere(cases: Path, flags: str | None, expected: str) -> None:
+def test_jax_looks_for_the_compiler_of_a_gpu_elsewhere(cases: Path, flags: str, expected: str) -> None:
     """XLA's own default is a folder of the working directory."""
     pytest.importorskip("jaxlib")
     Path("asks.py").write_text(
@@ -154,9 +165,7 @@ def test_jax_looks_for_the_compiler_of_a_gpu_elsewhere(cases: Path, flags: str |
         "open('folder', 'w').write(building.debug_options.xla_gpu_cuda_data_dir)\n"
         "assert os.environ['NODEFAULTCURRENTDIRECTORYINEXEPATH'] == '1'\n"
     )
-    Path("flags.txt").write_text("--xla_gpu_cuda_data_dir=/of/the/file")
-    environment = {} if flags is None else {"XLA_FLAGS": flags}
-    process = start("run", "--engine", "asks.py:Engine", env=environment, stdout=subprocess.PIPE)
+    process = start("run", "--engine", "asks.py:Engine", env={"XLA_FLAGS": flags}, stdout=subprocess.PIPE)
     assert "2 passed" in process.communicate(timeout=200)[0]
     assert Path("folder").read_text() == expected
 

@@ -16,8 +16,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gradcheck.checks.scheduling import isolated_case
 from gradcheck.checks.scheduling import run as running
+from gradcheck.checks.scheduling import sequential
 from tests.paths import ROOT
 
 
@@ -63,14 +63,14 @@ def test_an_invalid_file_is_exit_code_2_and_the_others_still_run(bad: Path, wron
 def test_a_crash_is_exit_code_3_and_the_others_still_run(
     wrong: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = isolated_case.check_case
+    honest = sequential.check_case
 
     def crashing(case: Any, *arguments: Any) -> Any:
         if case.name == "squares":
             raise ZeroDivisionError("planted")
         return honest(case, *arguments)
 
-    monkeypatch.setattr(isolated_case, "check_case", crashing)
+    monkeypatch.setattr(sequential, "check_case", crashing)
     outcome = gradcheck("run")
     assert outcome.code == 3
     assert "ZeroDivisionError: planted" in outcome.out
@@ -82,14 +82,14 @@ def test_a_crash_is_exit_code_3_and_the_others_still_run(
 def test_an_interrupt_is_exit_code_130_and_reports_what_had_finished(
     wrong: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = isolated_case.check_case
+    honest = sequential.check_case
 
     def interrupted(case: Any, *arguments: Any) -> Any:
         if case.name == "a product":
             signal.raise_signal(signal.SIGINT)
         return honest(case, *arguments)
 
-    monkeypatch.setattr(isolated_case, "check_case", interrupted)
+    monkeypatch.setattr(sequential, "check_case", interrupted)
     outcome = gradcheck("run")
     assert outcome.code == 130
     assert "  ok      squares" in outcome.out

@@ -16,6 +16,7 @@ from gradcheck.cli.options import RUN
 from gradcheck.cli.run_command import command
 from gradcheck.cli.setting_values import brief, kind_of, read_value, setting_text
 from gradcheck.errors import UsageError
+from tests.tables import try_each
 
 #: Of every option what stands in a file, in the environment, and on the command line, all of which mean the same.
 RIGHT: dict[str, tuple[str, str, list[str]]] = {
@@ -190,42 +191,50 @@ def test_an_override_means_the_same(chosen: Chosen, folder: Path, key: str) -> N
     assert chosen(*words, overridden=True) == {}
 
 
-@pytest.mark.parametrize("key", RIGHT)
 @pytest.mark.parametrize("kind", WRONG)
-def test_a_wrong_value_in_a_file_is_told_with_its_line(folder: Path, gradcheck: Any, key: str, kind: str) -> None:
-    (folder / "gradcheck.toml").write_text(f"\n{key} = {WRONG[kind]}\n")
-    outcome = gradcheck("config")
-    if key in RIGHT_FOR.get(kind, ()):
-        assert outcome.code == 0, outcome.err
-    else:
-        assert_told(outcome, "gradcheck: gradcheck.toml:2:1: ")
+def test_a_wrong_value_in_a_file_is_told_with_its_line(folder: Path, gradcheck: Any, kind: str) -> None:
+    def check(key: str) -> None:
+        (folder / "gradcheck.toml").write_text(f"\n{key} = {WRONG[kind]}\n")
+        outcome = gradcheck("config")
+        if key in RIGHT_FOR.get(kind, ()):
+            assert outcome.code == 0, outcome.err
+        else:
+            assert_told(outcome, "gradcheck: gradcheck.toml:2:1: ")
+
+    try_each(RIGHT, check)
 
 
-@pytest.mark.parametrize("key", OVERRIDABLE)
 @pytest.mark.parametrize("kind", WRONG)
-def test_a_wrong_value_in_an_override_is_told_with_its_line(folder: Path, gradcheck: Any, key: str, kind: str) -> None:
-    first = f"[[tool.gradcheck.overrides]]\npaths = ['a*']\n{key} = {RIGHT[key][0]}\n"
-    second = f"[[tool.gradcheck.overrides]]\npaths = ['b*']\n{key} = {WRONG[kind]}\n"
-    (folder / "pyproject.toml").write_text(f"[tool.gradcheck]\n{key} = {RIGHT[key][0]}\n{first}{second}")
-    outcome = gradcheck("config")
-    if key in RIGHT_FOR.get(kind, ()):
-        assert outcome.code == 0, outcome.err
-    else:
-        assert_told(outcome, "gradcheck: pyproject.toml:8:1: ")
+def test_a_wrong_value_in_an_override_is_told_with_its_line(folder: Path, gradcheck: Any, kind: str) -> None:
+    def check(key: str) -> None:
+        first = f"[[tool.gradcheck.overrides]]\npaths = ['a*']\n{key} = {RIGHT[key][0]}\n"
+        second = f"[[tool.gradcheck.overrides]]\npaths = ['b*']\n{key} = {WRONG[kind]}\n"
+        (folder / "pyproject.toml").write_text(f"[tool.gradcheck]\n{key} = {RIGHT[key][0]}\n{first}{second}")
+        outcome = gradcheck("config")
+        if key in RIGHT_FOR.get(kind, ()):
+            assert outcome.code == 0, outcome.err
+        else:
+            assert_told(outcome, "gradcheck: pyproject.toml:8:1: ")
+
+    try_each(OVERRIDABLE, check)
 
 
-@pytest.mark.parametrize("key", [*RIGHT, "paths"])
 @pytest.mark.parametrize("kind", WRONG_TEXTS)
 def test_a_wrong_text_in_the_environment_is_told_with_its_variable(
-    folder: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch, key: str, kind: str
+    folder: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setenv(variable(key), WRONG_TEXTS[kind])
-    outcome = gradcheck("config")
     right = RIGHT_TEXTS.get(kind, set())
-    if key in right or (key == "paths" and kind not in ("empty", "blank", "comma")):
-        assert outcome.code == 0, outcome.err
-    else:
-        assert_told(outcome, f"gradcheck: {variable(key)}")
+
+    def check(key: str) -> None:
+        with monkeypatch.context() as patched:
+            patched.setenv(variable(key), WRONG_TEXTS[kind])
+            outcome = gradcheck("config")
+        if key in right or (key == "paths" and kind not in ("empty", "blank", "comma")):
+            assert outcome.code == 0, outcome.err
+        else:
+            assert_told(outcome, f"gradcheck: {variable(key)}")
+
+    try_each([*RIGHT, "paths"], check)
 
 
 @pytest.mark.parametrize("value", [WRONG[kind] for kind in WRONG if kind not in ("word", "list")])

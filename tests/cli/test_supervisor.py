@@ -303,6 +303,14 @@ def test_a_command_does_not_wait_for_endless_threads(project: Path, left: str, w
     assert (project / "handled").read_text() == "once"
 
 
+@pytest.mark.parametrize("register", ["atexit.register", "threading._register_atexit"])
+def test_a_command_does_not_wait_for_endless_exit_handlers(project: Path, register: str) -> None:
+    name = engine(project, at_import=f"import atexit, threading, time\n{register}(time.sleep, 1e6)")
+    code, out, err = _run_alone(name)
+    assert (code, json.loads(out)["summary"]["passed"]) == (0, 3)
+    assert "gradcheck: exits without waiting for exit handlers, which an engine has registered" in err
+
+
 def test_a_command_waits_for_threads_that_end(project: Path) -> None:
     ending = "threading.Thread(target=time.sleep, args=(3,)).start(); POOL = ThreadPoolExecutor(2); POOL.submit(int)"
     code, _, err = _run_alone(engine(project, at_import=WITH_THREADS + ending))
@@ -381,6 +389,28 @@ def test_an_exception_without_words_costs_its_case(project: Path, words: tuple[s
     code, report, err = run("--engine", name, *words)
     assert (code, statuses(report), err) == (0, ["passed", "unsupported", "passed"], "")
     assert ".exp() raised Odd" in json.dumps(report["cases"][1])
+
+
+def test_an_exception_without_a_class_costs_its_case(project: Path) -> None:
+    unclassed = "class Unclassed(Exception):\n    __class__ = property(lambda self: 1 / 0)\n"
+    name = engine(project, at_import=unclassed, in_exp=ONLY_THERE + "raise Unclassed()")
+    code, report, _ = run("--engine", name)
+    assert (code, statuses(report)[::2]) == (1, ["passed"] * 2)
+    assert statuses(report)[1] != "passed"
+
+
+def test_an_engine_that_spoils_the_process_is_run_again_in_others(project: Path) -> None:
+    does = "resource.setrlimit(resource.RLIMIT_DATA, (2**33, 2**33))"
+    _, report, err = run("--engine", engine(project, at_import="import resource", in_exp=ONLY_THERE + does))
+    assert statuses(report)[::2] == ["passed"] * 2
+    assert "every case is checked again" in err
+
+
+def test_what_an_engine_writes_to_a_pipe_is_no_exit_code(project: Path) -> None:
+    write = "for fd in range(3, 20):\n    try: os.write(fd, b'\\0HELLO')\n    except OSError: pass\n"
+    (project / "cases" / "wrong.yaml").write_text("inputs: {x: 1}\ngraph: {y: x * x}\nformulas: {x: 3 * x}\n")
+    name = engine(project, at_import=f"import os\n{write}")
+    assert call("run", "cases", "--engine", name, "--output-format", "concise")[0] == 1
 
 
 @pytest.mark.parametrize("words", [(), ("-j", "2"), ("--timeout", "60")])

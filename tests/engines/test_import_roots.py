@@ -35,6 +35,29 @@ def test_a_file_may_import_what_stands_beside_its_folder(folder: Path) -> None:
     assert module_of_program_file("src/rev/nodes.py").ON == 1
 
 
+@pytest.mark.parametrize("around", [True, False])
+def test_a_project_beside_that_of_the_engine_is_not_imported(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, around: bool
+) -> None:
+    """A clone that is named like a library that the engine lacks."""
+    write(folder / "mine" / "nodes.py", f"import datasets\n{TENSOR}")
+    write(folder / "datasets" / "__init__.py", "raise SystemExit('it ran')\n")
+    (folder / ("datasets" if around else "mine") / ".git").mkdir()
+    monkeypatch.chdir(folder if around else folder / "datasets")
+    with pytest.raises(ModuleNotFoundError, match="datasets"):
+        module_of_program_file(str(folder / "mine" / "nodes.py"))
+
+
+def test_a_project_beside_the_engines_package_replaces_no_library(folder: Path) -> None:
+    write(folder / "mine" / "__init__.py", "")
+    write(folder / "mine" / "nodes.py", f"import mygrad\nfrom mine import helper\n{TENSOR}")
+    write(folder / "mine" / "helper.py", "import beside\n")
+    write(folder / "beside" / "__init__.py", "")
+    write(folder / "mygrad" / "__init__.py", "raise SystemExit('it ran')\n")
+    (folder / "mygrad" / ".git").mkdir()
+    assert "mygrad/mygrad" not in str(module_of_program_file("mine/nodes.py").mygrad.__file__)
+
+
 def test_what_stands_nowhere_is_missed_by_its_name(folder: Path) -> None:
     write(folder / "lone" / "nodes.py", "import nowhere_at_all\n")
     with pytest.raises(ModuleNotFoundError, match="nowhere_at_all"):

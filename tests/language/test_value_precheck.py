@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.checks.options import Options, engines_of
-from gradcheck.checks.scheduling.isolated_case import check_isolated
+from gradcheck.checks.scheduling.sequential import check_isolated
 from gradcheck.language.crash import Crash
 from gradcheck.language.loader import load
 from gradcheck.language.value_precheck import find_value_errors

@@ -178,7 +178,9 @@ class Noisy(torch.autograd.Function):
         return g * (1 + 1e-6 * torch.rand_like(g))
 
 
-def test_nondet_tol_excuses_noise_in_a_backward() -> None:
+@pytest.mark.parametrize("seed", range(4))
+def test_nondet_tol_excuses_noise_in_a_backward(seed: int) -> None:
+    torch.manual_seed(seed)
     assert gradcheck(Noisy.apply, _x(3), nondet_tol=1e-5)
     assert not gradcheck(Noisy.apply, _x(3), nondet_tol=1e-8, raise_exception=False)
 

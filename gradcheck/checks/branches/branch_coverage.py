@@ -1,17 +1,22 @@
-"""Branch coverage: sides that points visit, and points for other sides."""
+"""Branch coverage: sides that points visit, and points for other sides.
+
+A side is named as `x > 6`, if the margin `a - b` differs from a named tensor by one number at every point. So
+comparisons within the rule of `clamp` are named like those in a formula.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.checks.branches.branch_search import BranchSearch
-from gradcheck.checks.branches.branch_sites import EQUALITY_OPS, BranchSite, Margin, as_array
+from gradcheck.checks.branches.branch_sites import EQUALITY_OPS, BranchSite, Margin, SearchBudget, as_array
 from gradcheck.checks.branches.margin_recording import (
     MarginLog,
     WrappedNames,
@@ -22,15 +27,14 @@ from gradcheck.checks.branches.margin_recording import (
     margins_at,
     named_claims,
     sides_met,
-    touches_kink,
     unwrap,
 )
-from gradcheck.checks.branches.search_targets import SearchBudget
-from gradcheck.checks.points.admissible import is_informative
-from gradcheck.checks.points.point import Point
+from gradcheck.checks.points.point import Point, is_informative
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Claim
 from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.nodes import Call
+from gradcheck.language.expr.printer import to_text
 from gradcheck.language.problem import Problem
 
 #: The points from which each search starts.
@@ -73,7 +77,7 @@ class BranchCoverage:
             self._points.append(point)
             is_telling = self._has_usual_sizes(point) and is_informative(point) and not point.may_be_off_by_rounding
             is_there = goal is None or goal[0] not in margins or goal[0].is_on(margins[goal[0]].numbers, goal[1])
-            if touches_kink(margins, self._graph):
+            if any(site.owner in self._graph and np.any(m.numbers == 0) for site, m in margins.items()):
                 self.kink_points.append(point)
             if is_telling:
                 self._note_observed(point)
@@ -117,9 +121,6 @@ class BranchCoverage:
         shown = self._observed.get(site, ())
         return bool(shown) and abs(side) < 2 and side in site.sides and side not in shown
 
-    def _unobserved_goals(self) -> list[tuple[BranchSite, int]]:
-        return [(site, side) for site in self._observed for side in site.sides if self.is_unobserved(site, side)]
-
     def _edge_goals(self) -> list[tuple[BranchSite, int]]:
         """Return edges of claims' comparisons at which the graph has no kink."""
         listed = [s for s in self._visited if s.owner in self._claims and s.op in _EDGED and not s.compares_integers]
@@ -162,7 +163,7 @@ class BranchCoverage:
             for side in sorted(site.sides, key=abs):
                 if side not in self._visited.get(site, {side}):
                     yield site, side
-        for goal in self._unobserved_goals():
+        for goal in [(s, side) for s in self._observed for side in s.sides if self.is_unobserved(s, side)]:
             if self.is_unobserved(*goal):  # not yet observed
                 yield goal
         yield from (goal for goal in self._edge_goals() if goal[1] not in self._visited.get(goal[0], goal))
@@ -257,3 +258,60 @@ def _value(
     plain = unwrap(value)
     parts = plain if isinstance(plain, (tuple, list)) else (plain,)  # a step may have several results
     return np.concatenate([as_array(part).astype(np.complex128).ravel() for part in parts])
+
+
+#: The points that are compared, and the most tensors.
+_POINTS, _MOST = 3, 64
+_RELATIONS = {-2: "<", -1: "<", 0: "==", 1: ">", 2: ">"}
+
+
+#: The margin of a comparison at one point, and the tensors that it may be made of.
+_PointMargin = tuple[np.ndarray, dict[str, np.ndarray]]
+
+
+def side_condition(points: Sequence[Point], site: BranchSite, side: int) -> str:
+    """Return `x > 6`, the comparison as written, or ""."""
+    seen = [found for found in (_margin_at(point, site) for point in points[:_POINTS]) if found is not None]
+    for name, sign in product(seen[0][1] if seen else (), (1, -1)):  # left of the comparison, or right
+        threshold = _threshold(seen, name, sign)
+        if threshold is not None:
+            relation = "!=" if site.op in EQUALITY_OPS and side == 1 else _RELATIONS[side * sign]
+            return f"{name} {relation} {threshold:.6g}{' everywhere' if abs(side) == 2 else ''}"
+    return _as_written(points[0].problem.case, site)
+
+
+def _margin_at(point: Point, site: BranchSite) -> _PointMargin | None:
+    if not point.is_complete:
+        return None
+    problem, scope = point.problem, point.scope(point.last_step)
+    try:
+        found = margins_at(problem, scope.gradients, (site.owner,)).get(site)
+    except GradcheckError:
+        return None
+    if found is None or not found.numbers.size:
+        return None
+    named = {n: v for n, v in scope.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f"}
+    named |= {f"grad({n})": g for n, g in scope.gradients.items() if g.dtype.kind == "f"}
+    fitting = {n: v for n, v in list(named.items())[:_MOST] if v.shape == found.numbers.shape}
+    return found.numbers, fitting | {f"abs({n})": np.abs(v) for n, v in fitting.items()}
+
+
+def _threshold(seen: Sequence[_PointMargin], name: str, sign: int) -> float | None:
+    """Return the number that a tensor is compared with, if it is constant."""
+    rest = np.concatenate([np.ravel(tensors[name] - sign * margin) for margin, tensors in seen if name in tensors])
+    margin = np.concatenate([np.ravel(margin) for margin, _ in seen])
+    if rest.size < 2 or np.ptp(margin) == 0 or not np.all(np.isfinite(rest)):
+        return None
+    threshold = float(np.median(rest))
+    scale = max(abs(threshold), float(np.max(np.abs(margin))))
+    if np.max(np.abs(rest - threshold)) > 1e-6 * scale:
+        return None
+    return 0.0 if abs(threshold) < 1e-12 * scale else threshold
+
+
+def _as_written(case: Case, site: BranchSite) -> str:
+    """Return the comparison as written, if there is one by this op."""
+    stated = {**dict(case.graph), **dict(named_claims(case))}
+    claim = stated.get(site.owner)
+    calls = [] if claim is None else [n for n in claim.expr.walk() if isinstance(n, Call) and n.op == site.op]
+    return f"the other side of `{to_text(calls[0])}`" if len(calls) == 1 else ""

@@ -11,9 +11,8 @@ from itertools import combinations, islice
 import numpy as np
 
 from gradcheck.checks.branches.branch_search import BranchSearch
-from gradcheck.checks.branches.branch_sites import BranchSite, Margin
+from gradcheck.checks.branches.branch_sites import BranchSite, Goal, Margin, SearchBudget, are_goals_met
 from gradcheck.checks.branches.margin_recording import final_gradients, has_rounding_op, margins_at
-from gradcheck.checks.branches.search_targets import Goal, SearchBudget, are_goals_met
 from gradcheck.checks.branches.search_variables import scaled_incoming
 from gradcheck.checks.points.point import Point
 from gradcheck.errors import GradcheckError

@@ -18,8 +18,15 @@ from gradcheck.autograd.backward import backward
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.branches.branch_sites import BranchSite, Margin
-from gradcheck.checks.branches.search_targets import Goal, SearchBudget, SearchTargets, are_goals_met, select_margins
+from gradcheck.checks.branches.branch_sites import (
+    BranchSite,
+    Goal,
+    Margin,
+    SearchBudget,
+    SearchTargets,
+    are_goals_met,
+    select_margins,
+)
 from gradcheck.checks.branches.search_variables import GRID, SearchSpace, SearchVariable
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
@@ -138,7 +145,8 @@ class BranchSearch:
             if are_goals_met(goals, met):
                 found = self._space.problem_with(leaves, arrays)
             left = float(np.sqrt(sum(np.sum(residual**2) for residual in residuals)))
-            if arrays is not last and (left > _TOO_FAR * before or not (left or _are_finite(met))):
+            is_finite = left or all(np.isfinite(margin.numbers).all() for margin in met)
+            if arrays is not last and (left > _TOO_FAR * before or not is_finite):
                 arrays = {variable: _halfway(last[variable], array) for variable, array in arrays.items()}
                 continue
             stuck, before, last = stuck + (left > 0.9 * before), left, arrays
@@ -209,10 +217,6 @@ class BranchSearch:
 def _halfway(last: np.ndarray, array: np.ndarray) -> np.ndarray:
     """Return to half of a step that led too far along a curve like `exp(x)`."""
     return array if array.dtype.kind not in "fc" else np.asarray(last + 0.5 * (array - last), array.dtype)
-
-
-def _are_finite(met: Sequence[Margin]) -> bool:
-    return all(bool(np.isfinite(margin.numbers).all()) for margin in met)
 
 
 def _has_slope(difference: Any) -> bool:

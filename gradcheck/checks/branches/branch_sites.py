@@ -1,12 +1,15 @@
-"""Comparisons: where they stand, their margins and their sides."""
+"""Comparisons: their places, margins and sides, and targets of a search."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from gradcheck.autograd.tensor import Tensor
+from gradcheck.language.random_streams import stream
 
 #: Ops that test for equality, or for 0.
 EQUALITY_OPS = frozenset(
@@ -72,3 +75,85 @@ class Margin(NamedTuple):
 
 def as_array(margin: Any) -> np.ndarray:
     return np.asarray(margin.data if isinstance(margin, Tensor) else margin)
+
+
+#: A comparison and a side of it.
+Goal: TypeAlias = tuple[BranchSite, int]
+#: The most work of a case's searches, a few seconds.
+_WORK = 400_000
+
+
+@dataclass(slots=True)
+class SearchBudget:
+    """The work left to a case's searches: ops, weighted by their numbers."""
+
+    left: float = _WORK
+
+    @property
+    def is_spent(self) -> bool:
+        return self.left <= 0
+
+
+class SearchTargets:
+    """The elements to move (all, or half with the nearest), and their targets."""
+
+    def __init__(self, seed: int, goals: Sequence[Goal], beyond: Sequence[float]) -> None:
+        self.seed, self.goals, self.offsets = seed, goals, beyond
+        self._chosen: list[np.ndarray] = []
+        self._targets: list[np.ndarray] = []
+
+    def residuals(self, met: Sequence[Margin]) -> list[np.ndarray]:
+        """Return the distances to the targets.
+
+        With several goals, elements beyond their target have none, or goals would pull against each other.
+        """
+        numbers = [margin.numbers for margin in met]
+        if [n.shape for n in numbers] != [t.shape for t in self._targets]:
+            self._choose(met)
+        found = []
+        for (site, side), n, chosen, target in zip(self.goals, numbers, self._chosen, self._targets, strict=True):
+            is_beyond = (site.sign_of(side) * (n - target) > 0) if len(self.goals) > 1 else False
+            found.append(np.where(chosen & np.isfinite(n) & ~np.asarray(is_beyond), n - target, 0.0))
+        return found
+
+    def are_reached(self, residuals: Sequence[np.ndarray]) -> bool:
+        for residual, chosen, target in zip(residuals, self._chosen, self._targets, strict=True):
+            least = float(np.abs(target).min(initial=np.inf, where=chosen))
+            if float(np.abs(residual).max(initial=0.0)) > (0.5 * least if np.any(target) else 1e-15):
+                return False
+        return True
+
+    def _choose(self, met: Sequence[Margin]) -> None:
+        self._chosen, self._targets = [], []
+        masks: dict[tuple[int, ...], np.ndarray] = {}
+        for (site, side), margin in zip(self.goals, met, strict=True):
+            sizes = np.where(np.isfinite(margin.numbers), np.abs(margin.numbers), np.inf)
+            generator = stream(self.seed, "branch", *site[:4], side)
+            chosen = (generator.random(sizes.shape) < 0.5) | (abs(side) == 2)
+            turn = np.arange(sizes.size).reshape(sizes.shape) % len(self.offsets)
+            if sizes.size:
+                nearest = sizes == sizes.min()
+                turn = np.where(nearest, 0, turn) if len(self.goals) == 1 else turn  # just beyond
+                chosen = chosen | nearest if len(self.offsets) > 1 or abs(side) == 2 else nearest
+            self._chosen.append(masks.setdefault(sizes.shape, chosen) | (abs(side) == 2))
+            scale = np.where(margin.scale > 0, margin.scale, 1.0)
+            shares = [share * (np.maximum(scale, 1) if share > 1 else scale) for share in self.offsets]
+            self._targets.append(site.sign_of(side) * np.choose(turn, shares))
+
+
+def select_margins(goals: Sequence[Goal], found: Mapping[BranchSite, Margin]) -> list[Margin]:
+    """Return the goals' margins; [] if one is missing."""
+    met = [found[site] for site, _ in goals if site in found]
+    return met if len(met) == len(goals) else []
+
+
+def are_goals_met(goals: Sequence[Goal], met: Sequence[Margin]) -> bool:
+    """Return whether margins are on their sides, equal shapes in one element."""
+    if not all(site.is_on(margin.numbers, side) for (site, side), margin in zip(goals, met, strict=True)):
+        return False
+    together: dict[tuple[int, ...], np.ndarray] = {}
+    for (site, side), margin in zip(goals, met, strict=True):
+        if abs(side) != 2:
+            on = site.elements_on(margin.numbers, side)
+            together[on.shape] = together.get(on.shape, True) & on
+    return all(bool(on.any()) for on in together.values())

@@ -195,27 +195,20 @@ def has_rounding_op(case: Case, site: BranchSite) -> bool:
     return claim is not None and not ROUNDING_OPS.isdisjoint(ops_in(claim.expr))
 
 
-def margins(
-    problem: Problem, leaves: Mapping[str, Any], gradients: Mapping[str, Any], owners: Container[str]
-) -> dict[BranchSite, Margin]:
-    """Return the margins of comparisons in these entries and claims.
+#: Tensors, arrays and sizes by name; and a log, with the names and gradients for claims.
+Names = Mapping[str, Any]
+Logged = tuple[MarginLog, dict[str, Any], dict[str, Any]]
 
-    `leaves` are inputs and constants as tensors. A claim that cannot be evaluated has none. Raises GradcheckError
-    if the graph cannot be.
+
+def log_margins(
+    problem: Problem, leaves: Names, gradients: Names, owners: Container[str], values: Names | None = None
+) -> Logged:
+    """Return the log of these entries and claims, names and gradients.
+
+    `leaves` are inputs and constants as tensors; claims use known `values`. A claim that cannot be evaluated has no
+    margin. Raises GradcheckError if the graph cannot be.
     """
-    return _log_margins(problem, leaves, gradients, owners, MarginLog())[0].margins
-
-
-def _log_margins(
-    problem: Problem,
-    leaves: Mapping[str, Any],
-    gradients: Mapping[str, Any],
-    owners: Container[str],
-    log: MarginLog,
-    values: Mapping[str, Any] | None = None,
-) -> tuple[MarginLog, dict[str, Any], dict[str, Any]]:
-    """Return log, names and gradients; claims use known `values`."""
-    names: dict[str, Any] = {**problem.sizes, **leaves}
+    log, names = MarginLog(), dict[str, Any]({**problem.sizes, **leaves})
     known = {n: g if isinstance(g, Tensor) else Tensor.wrap(g) for n, g in gradients.items() if g is not None}
     watched, watched_gradients = WrappedNames(names, log), WrappedNames(known, log)
     with quiet():
@@ -258,7 +251,7 @@ def unwrap(value: Any) -> Any:
 
 
 def margins_at(
-    problem: Problem, gradients: Mapping[str, Any], owners: Container[str], known: Mapping[str, Any] | None = None
+    problem: Problem, gradients: Names, owners: Container[str], known: Names | None = None
 ) -> dict[BranchSite, Margin]:
     """Return margins at a problem's numbers and known values, or raise."""
     with no_grad():
@@ -270,15 +263,13 @@ def final_gradients(point: Point) -> Mapping[str, np.ndarray]:
     return point.scope(point.last_step).gradients if point.is_complete else {}
 
 
-def log_margins_at(
-    problem: Problem, gradients: Mapping[str, Any], owners: Container[str], known: Mapping[str, Any] | None
-) -> tuple[MarginLog, dict[str, Any], dict[str, Any]]:
+def log_margins_at(problem: Problem, gradients: Names, owners: Container[str], known: Names | None) -> Logged:
     """Return the log there, and the names and gradients for claims."""
     exact = known if known is not None and problem.dtype not in HALVES else {}
     values = {n: Tensor.wrap(exact[n]) for n in problem.case.graph if isinstance(exact.get(n), np.ndarray)}
     problem, gradients = in_double_precision(problem.with_latest_inputs(), gradients)
     leaves = {n: Tensor.wrap(a) for n, a in (*problem.inputs.items(), *problem.constants.items())}
-    return _log_margins(problem, leaves, gradients, owners, MarginLog(), values)
+    return log_margins(problem, leaves, gradients, owners, values)
 
 
 def in_double_precision(problem: Problem, gradients: Mapping[str, Any]) -> tuple[Problem, Mapping[str, Any]]:
@@ -293,11 +284,6 @@ def in_double_precision(problem: Problem, gradients: Mapping[str, Any]) -> tuple
 def sides_met(found: Mapping[BranchSite, Margin], near: bool = True) -> dict[BranchSite, set[int]]:
     """Return the sides of comparisons with an element `near` the threshold."""
     return {site: _sides_of_margin(site, margin, near) for site, margin in found.items() if not margin.is_guard}
-
-
-def touches_kink(found: Mapping[BranchSite, Margin], graph: Container[str]) -> bool:
-    """Return whether an element is at a threshold of the graph itself."""
-    return any(site.owner in graph and bool(np.any(margin.numbers == 0)) for site, margin in found.items())
 
 
 def _sides_of_margin(site: BranchSite, margin: Margin, is_near: bool) -> set[int]:

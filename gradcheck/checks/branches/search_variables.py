@@ -18,9 +18,8 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.branches.branch_sites import BranchSite, Margin, as_array
-from gradcheck.checks.branches.margin_recording import in_double_precision, margins, named_claims
-from gradcheck.checks.branches.search_targets import Goal, SearchBudget, select_margins
+from gradcheck.checks.branches.branch_sites import BranchSite, Goal, Margin, SearchBudget, as_array, select_margins
+from gradcheck.checks.branches.margin_recording import in_double_precision, log_margins, named_claims
 from gradcheck.engines.double_precision import double_precision_array
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Value
@@ -167,7 +166,7 @@ class SearchSpace:
         incoming = {variable.name: tensor for variable, tensor in tensors.items() if variable.is_incoming}
         try:
             leaves = self._leaves(tensors)
-            return leaves, margins(problem, leaves, {**self.gradients, **incoming}, owners)
+            return leaves, log_margins(problem, leaves, {**self.gradients, **incoming}, owners)[0].margins
         except GradcheckError:
             return {}, {}
 
@@ -247,14 +246,11 @@ def scaled_incoming(problem: Problem, factors: Sequence[float] = _FACTORS) -> It
 
     A claim may compare gradients, which a search holds fixed; they grow with cotangents."""
     case = problem.case
-    drawn = {root for step in case.steps for root, value in step.roots.items() if _is_drawn(case, value)}
+    roots = [pair for step in case.steps for pair in step.roots.items()]
+    drawn = {root for root, v in roots if is_incoming_free(case, v) and not is_fixed_incoming(case, v)}
     for factor in factors if drawn else ():
         seeds = tuple({r: _times(factor, s) if r in drawn else s for r, s in each.items()} for each in problem.seeds)
         yield replace(problem, seeds=seeds)
-
-
-def _is_drawn(case: Case, incoming: Value | None) -> bool:
-    return is_incoming_free(case, incoming) and not is_fixed_incoming(case, incoming)
 
 
 def _times(factor: float, array: np.ndarray | None) -> np.ndarray | None:

@@ -1,30 +1,34 @@
-"""Branches on sizes in claims, and sizes with unseen outcomes.
+"""Branches on sizes or drawn integers in claims, and unseen outcomes.
 
-Claims compare, round, choose and divide by sizes: `n == m + 1`, `n % 3`, `min(n, 7)`, `x.shape[0] > 9`, `n - 7`.
-Many sizes are evaluated, the smallest first: all literals beside them, and their neighbours.
+Claims compare, round, choose and divide by sizes: `n == m + 1`, `n % 3`, `min(n, 7)`, `x.shape[0] > 9`, `n - 7`. Many
+sizes are evaluated, the smallest first: all literals beside them, and their neighbours. Claims also branch on labels,
+indices and masks alone (`c.all()`, `t == t[0]`, `t.max() > 3`). Proofs take integers and booleans as constants, so
+drawn ones are varied.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from gradcheck.errors import GradcheckError
+from gradcheck.language.array_structures import STRUCTURES, Structure
 from gradcheck.language.case import Case
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name
-from gradcheck.language.expr.traverse import postorder
-from gradcheck.language.random_streams import stream
+from gradcheck.language.expr.traverse import free_names, ops_in, postorder
+from gradcheck.language.problem import Problem
+from gradcheck.language.random_streams import RANDOM_OPS, stream
 from gradcheck.language.sampling import draw, graph_values
 from gradcheck.language.trial_draws import size_bounds, symbolic_sizes
 
 Sizes = Mapping[str, int]
 
-#: Sizes besides those near literals, the largest such literal, and the most combinations.
-_PLAIN, _LARGEST, _MOST = range(1, 13), 64, 3000
+#: Sizes besides those near literals, a bound of such literals, and the most combinations.
+_PLAIN, _LARGEST, _MOST = range(1, 13), 65, 3000
 #: Sizes for claims that choose among sizes, in the words' order.
 _GENERIC_SIZES = ((7, 4, 9, 5), (5, 3, 8, 7), (9, 6, 4, 11))
 #: Ops that choose nothing.
@@ -53,7 +57,9 @@ class SizeBranches:
             if any(isinstance(part, Attribute) for node in self.nodes for part in node.walk())
             else None
         )
-        self._relevant_words = self._find_relevant_words()
+        named = {part.name for node in self.nodes for part in postorder(node) if isinstance(part, (Name, Gradient))}
+        of_shapes = () if self._shapes is None else [w for w in self.words if self._shapes.depend_on(w, named)]
+        self._relevant_words = named.intersection(self.words).union(of_shapes)
         self._seen: set[tuple[int, Any]] = set()
 
     def mark_seen(self, sizes: Sizes) -> bool:
@@ -86,20 +92,11 @@ class SizeBranches:
             fitting = {w: min(max(s, stated.get(w, (1, s))[0]), stated.get(w, (1, s))[1]) for w, s in drawn.items()}
             yield {**own, **{word: size for word, size in fitting.items() if word not in held}}
 
-    def _find_relevant_words(self) -> set[str]:
-        named = {part.name for node in self.nodes for part in postorder(node) if isinstance(part, (Name, Gradient))}
-        return {w for w in self.words if w in named or (self._shapes and self._shapes.depend_on(w, named))}
-
     def _outcomes(self, sizes: Sizes) -> set[tuple[int, Any]]:
         return node_outcomes(self.nodes, sizes, {} if self._shapes is None else self._shapes.at(sizes))
 
     def _candidates(self, own: Sizes, held: Collection[str]) -> list[dict[str, int]]:
-        written = {
-            int(part.value)
-            for node in self.nodes
-            for part in postorder(node)
-            if isinstance(part, Literal) and isinstance(part.value, (int, float)) and 1 < part.value <= _LARGEST
-        }
+        written = _literal_integers(self.nodes, _LARGEST)
         listed = sorted({*_PLAIN, *(size for v in written for size in (v - 1, v, v + 1, 2 * v, 3 * v))})
         stated = size_bounds(self.case)
         choices = [
@@ -116,6 +113,11 @@ class SizeBranches:
             chosen = [[int(generator.choice(choice)) for choice in choices] for _ in range(_MOST)]
         found = [{**own, **dict(zip(self.words, one, strict=True))} for one in chosen]
         return sorted(found, key=lambda sizes: sum(sizes[word] for word in self.words))
+
+
+def _literal_integers(nodes: Sequence[Expr], below: int) -> set[int]:
+    parts = [part for node in nodes for part in postorder(node) if isinstance(part, Literal)]
+    return {int(p.value) for p in parts if isinstance(p.value, (int, float)) and 1 < p.value < below}
 
 
 def _within(listed: Sequence[int], low: int, high: int) -> list[int]:
@@ -201,7 +203,9 @@ class LinearShapes:
         self._slopes: dict[str, dict[str, np.ndarray]] = {}
         for word in self._words:
             moved = _shapes_at(case, {**own, word: own[word] + 1})
-            self._slopes[word] = {n: moved[n] - s for n, s in self._base.items() if _is_like(moved.get(n), s)}
+            self._slopes[word] = {
+                n: moved[n] - s for n, s in self._base.items() if n in moved and moved[n].shape == s.shape
+            }
         for by in (2, 3):
             sizes = {**own, **{word: own[word] + by for word in self._words}}
             there, here = _shapes_at(case, sizes), self._at(sizes)
@@ -222,10 +226,6 @@ class LinearShapes:
             name: sum((self._slopes[w].get(name, zero) * (sizes[w] - self._own[w]) for w in self._words), shape)
             for name, shape in self._base.items()
         }
-
-
-def _is_like(shape: np.ndarray | None, other: np.ndarray) -> bool:
-    return shape is not None and shape.shape == other.shape
 
 
 def _shapes_at(case: Case, sizes: Sizes) -> dict[str, np.ndarray]:
@@ -252,3 +252,74 @@ def _outcome(value: Any) -> Any:
         return array.dtype.kind
     number = float(array.ravel()[0])
     return number if number in range(6) else "another"
+
+
+#: Draws a problem of some sizes, with a structure or without, in an attempt; None for none.
+Draw: TypeAlias = Callable[[Mapping[str, int], Structure | None, int], Problem | None]
+
+#: The sizes, the draws without structure at each, and the largest size.
+_SIZES, _UNSTRUCTURED, _LARGEST_DRAWN = 6, 24, 40
+
+
+class ConstantBranches:
+    """The branches of a case's formulas, and the outcomes seen so far."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.case, self._own = problem.case, problem.sizes
+        self.words = symbolic_sizes(self.case)
+        drawn = drawn_integers(problem)
+        nodes = choice_nodes(formula_expressions(self.case), {*self.words, *drawn}) if drawn else []
+        self.nodes = [node for node in nodes if not drawn.isdisjoint(free_names(node))]
+        self._seen: set[tuple[int, Any]] = set()
+        self._uninformative: set[tuple[int, Any]] = set()
+
+    def mark_seen(self, problem: Problem, tells: bool = True) -> None:
+        """Note outcomes; those without gradients only at the second time."""
+        found = self._outcomes(problem)
+        self._seen |= found if tells else found & self._uninformative
+        self._uninformative |= found
+
+    def unseen_problems(self, visited: Sequence[Problem], draw: Draw) -> Iterator[Problem]:
+        for sizes in self._sizes(visited) if self.nodes else ():
+            for structure, attempt in _draws():
+                found = draw(sizes, structure, attempt)
+                if found is not None and self._outcomes(found) - self._seen:
+                    yield found
+
+    def _outcomes(self, problem: Problem) -> set[tuple[int, Any]]:
+        return node_outcomes(self.nodes, {**problem.sizes, **problem.constants})
+
+    def _sizes(self, visited: Sequence[Problem]) -> list[Mapping[str, int]]:
+        """Return the case's sizes, small ones, the trials', and beyond literals."""
+        stated = {} if self.case.generalize is None else self.case.generalize.dims
+        small = [{word: max(size, stated.get(word, (1, 0))[0]) for word in self.words} for size in (2, 1)]
+        found: list[Mapping[str, int]] = [self._own, *({**self._own, **sizes} for sizes in small)]
+        found += [problem.sizes for problem in visited]
+        for number in sorted(_literal_integers(self.nodes, _LARGEST_DRAWN)):
+            low_high = {word: stated.get(word, (1, _LARGEST_DRAWN)) for word in self.words}
+            found.append({**self._own, **{w: min(max(number + 2, low), high) for w, (low, high) in low_high.items()}})
+        unlike = [sizes for i, sizes in enumerate(found) if sizes not in found[:i]]
+        return unlike[: _SIZES + 3]
+
+
+def _draws() -> Iterator[tuple[Structure | None, int]]:
+    """Yield structures and attempts; equal numbers recur, for any value."""
+    yield from ((structure, 1) for structure in STRUCTURES)
+    for number in range(_UNSTRUCTURED):
+        yield None, 2 * number + 1
+        yield "equal", 2 * number + 3
+
+
+def drawn_integers(problem: Problem) -> set[str]:
+    """Return the constants of integers or booleans that are drawn."""
+    case = problem.case
+    random = {name for name in (*case.inputs, *case.constants) if name in case.shapes}
+    waiting = [(name, value.expr) for name, value in (*case.inputs.items(), *case.constants.items())]
+    for _ in waiting:  # the file's order does not matter
+        before = len(random)
+        for name, expr in waiting:
+            if expr is not None and not (RANDOM_OPS.isdisjoint(ops_in(expr)) and random.isdisjoint(free_names(expr))):
+                random.add(name)
+        if len(random) == before:
+            break
+    return {n for n, array in problem.constants.items() if n in random and np.asarray(array).dtype.kind in "biu"}

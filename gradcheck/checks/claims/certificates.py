@@ -28,7 +28,7 @@ from gradcheck.language.problem import Problem
 from gradcheck.language.trial_draws import is_general
 
 if TYPE_CHECKING:
-    from gradcheck.oracles.exact.claim_tracker import Proof
+    from gradcheck.oracles.exact.prove import Proof
 
 #: With more op applications over all points, nothing is proved.
 MAX_WORK = 20_000

@@ -38,37 +38,22 @@ def element_condition(seen: Sequence[PointElements]) -> Fact | None:
     """Return the sign or threshold of a tensor that selects the elements."""
     names = [name for name in (seen[0][0] if seen else ()) if all(name in tensors for tensors, _ in seen)]
     for name in names:
-        arrays, chosen = [tensors[name] for tensors, _ in seen], [mask for _, mask in seen]
+        pairs = [(tensors[name], mask) for tensors, mask in seen]
         for text, holds in _SIGNS:
-            if _holds_exactly(holds, arrays, chosen):
+            if all(a.shape == mask.shape and np.array_equal(holds(a), mask) for a, mask in pairs):
                 return fact("where_element", tensor=name, condition=text)
-            if _holds_at_some(holds, arrays, chosen):
+            # all are selected if it holds anywhere, else none
+            if all(mask.all() == mask.any() == bool(np.any(holds(a))) for a, mask in pairs):
                 return fact("where_some_element", tensor=name, condition=text)
-        for text in _thresholds(arrays, chosen):
+        for text in _thresholds(pairs):
             return fact("where_element", tensor=name, condition=text)
     return None
 
 
-def _holds_exactly(
-    holds: Callable[[np.ndarray], np.ndarray], arrays: list[np.ndarray], chosen: list[np.ndarray]
-) -> bool:
-    pairs = list(zip(arrays, chosen, strict=True))
-    return all(a.shape == mask.shape and np.array_equal(holds(a), mask) for a, mask in pairs)
-
-
-def _holds_at_some(
-    holds: Callable[[np.ndarray], np.ndarray], arrays: list[np.ndarray], chosen: list[np.ndarray]
-) -> bool:
-    """Return whether all are selected if it holds anywhere, else none."""
-    pairs = zip(arrays, chosen, strict=True)
-    return all(mask.all() == mask.any() == bool(np.any(holds(a))) for a, mask in pairs)
-
-
-def _thresholds(arrays: list[np.ndarray], chosen: list[np.ndarray]) -> Iterator[str]:
-    if any(a.shape != mask.shape for a, mask in zip(arrays, chosen, strict=True)):
+def _thresholds(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> Iterator[str]:
+    if any(a.shape != mask.shape for a, mask in pairs):
         return
-    numbers = np.concatenate([a.ravel() for a in arrays])
-    mask = np.concatenate([m.ravel() for m in chosen])
+    numbers, mask = (np.concatenate([one.ravel() for one in side]) for side in zip(*pairs, strict=True))
     if not mask.any() or mask.all():
         return
     rest = numbers[~mask]

@@ -11,7 +11,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.claims.outcomes import engine_subject
+from gradcheck.checks.claims.evaluations import engine_subject
 from gradcheck.checks.closeness.agreement import Allowance, Answer, is_found_wrong, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.rounding import recheck_with_allowance
@@ -125,21 +125,20 @@ class JvpPoint:
         conditioning = self.point.conditioning
 
         def recheck(failed: Comparison) -> Comparison:
-            explained = self.allowance(name)
+            explained = self.allowances.get(name)
             found = recheck_with_allowance(failed, explained, conditioning.limit, self._precise.get(name))
             if found.status == "failed" and explained is None and conditioning.why_not:
                 return found.with_notes(conditioning.why_not)
             return found
 
         tolerance = self.tolerance(_FLOAT64 if array is None else array.dtype)
-        return TangentComparison(tolerance, conditioning.is_of_low_precision, lambda: self.allowance(name), recheck)
-
-    def allowance(self, name: str) -> np.ndarray | None:
-        """Return what rounding explains of a tangent; None if unknown."""
-        return self._allowances.get(name)
+        return TangentComparison(
+            tolerance, conditioning.is_of_low_precision, lambda: self.allowances.get(name), recheck
+        )
 
     @cached_property
-    def _allowances(self) -> Arrays:
+    def allowances(self) -> Arrays:
+        """The effect of rounding on each tangent, if known."""
         names = list(push_forward(Core(), self.problem, self.directions).tangents)
 
         def run(core: Core, problem: Problem) -> list[np.ndarray | None]:

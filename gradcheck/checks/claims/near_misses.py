@@ -35,7 +35,9 @@ def near_miss(context: Context, name: str, claim: Claim) -> Fact | None:
     if context.case.dtype != "float64":
         return _in_double_precision(context, name, claim)
     points = [point for point in (context.points.own, *context.points.trials) if point.is_complete][:_MOST]
-    points += _points_of_large_numbers(context)
+    own = context.points.own.problem  # of large numbers, as `cos(1e-7 * x)` differs more from 1 there
+    large = (context.points.point_of_sizes(own.sizes, _UNKEPT, attempt, "huge") for attempt in (1, 3))
+    points += filter(is_usable, large)
     found: list[tuple[float, float]] = []
     for point in points:
         found += _worst_unexplained(context, point, name, claim)
@@ -43,13 +45,6 @@ def near_miss(context: Context, name: str, claim: Claim) -> Fact | None:
             part, times = max(found)
             return fact("beyond_rounding", part=part, times=times)
     return None
-
-
-def _points_of_large_numbers(context: Context) -> list[Point]:
-    """Return points where `cos(1e-7 * x)` differs more from 1."""
-    sizes = context.points.own.problem.sizes
-    made = [context.points.point_of_sizes(sizes, _UNKEPT, attempt, "huge") for attempt in (1, 3)]
-    return list(filter(is_usable, made))
 
 
 def _in_double_precision(context: Context, name: str, claim: Claim) -> Fact | None:

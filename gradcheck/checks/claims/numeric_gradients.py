@@ -10,20 +10,18 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.claims.outcomes import place_of
+from gradcheck.checks.claims.evaluations import place_of
 from gradcheck.checks.closeness.overflow import leaves_range
 from gradcheck.checks.closeness.tolerance import Tolerance, engine_tolerance, modulus
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.degenerate import is_nowhere_defined, pass_as_out_of_range
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
-from gradcheck.engines.base import Evaluation
 from gradcheck.engines.double_precision import double_precision_problem
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
-from gradcheck.oracles.numeric.audit import Audit, audit
-from gradcheck.oracles.numeric.numeric_gradient import NumericGradient, numeric_gradient
+from gradcheck.oracles.numeric.numeric_gradient import Audit, NumericGradient, audit, numeric_gradient
 
 
 def applies(context: Context) -> bool:
@@ -52,13 +50,9 @@ def check(context: Context) -> Iterator[Comparison]:
             step = len(evaluation.states) - 1
             for name, gradient in evaluation.states[step].gradients.items() if evaluation.states else ():
                 if gradient is not None:  # None was compared already: nothing flows, nothing is to be differentiated
-                    subject = _subject(context, evaluation, name, step)
+                    place = place_of(context.case, name)
+                    subject = Subject(ClaimKind.GRADIENT, name, step, evaluation.engine, "numeric", place)
                     yield _audit_gradient(context, point, subject, gradient, oracle(name, step))
-
-
-def _subject(context: Context, evaluation: Evaluation, name: str, step: int) -> Subject:
-    place = place_of(context.case, name)
-    return Subject(ClaimKind.GRADIENT, name, step, evaluation.engine, "numeric", place)
 
 
 def _audit_gradient(

@@ -15,9 +15,9 @@ import numpy as np
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import Op
+from gradcheck.checks.claims.evaluations import engine_subject, outcome
 from gradcheck.checks.claims.jvp_points import TangentComparison
 from gradcheck.checks.claims.operations import gradient_positions, in_double_precision, raised_dtype
-from gradcheck.checks.claims.outcomes import engine_subject, outcome
 from gradcheck.checks.closeness.conditioning import allowances, is_low_precision, max_allowance
 from gradcheck.checks.closeness.rounding import recheck_with_allowance
 from gradcheck.checks.closeness.tolerance import engine_tolerance, epsilon
@@ -156,17 +156,14 @@ class _OpJvp:
 
         def recheck(failed: Comparison) -> Comparison:
             limit = max_allowance(self._unit, [one for one in (*self.directions, failed.want_array) if one is not None])
-            return recheck_with_allowance(failed, self._allowance(number), limit, self._precise(number))
+            return recheck_with_allowance(failed, self._allowances.get(number), limit, self._precise(number))
 
-        return TangentComparison(tolerance, is_low_precision(self._unit), lambda: self._allowance(number), recheck)
+        return TangentComparison(tolerance, is_low_precision(self._unit), lambda: self._allowances.get(number), recheck)
 
     @property
     def _unit(self) -> float:
         flat = arrays(self.application.args, self.application.kwargs)
         return max(epsilon(self.point.problem.dtype), *(epsilon(array.dtype) for array in flat))
-
-    def _allowance(self, number: str) -> np.ndarray | None:
-        return self._allowances.get(number)
 
     @cached_property
     def _allowances(self) -> dict[str, np.ndarray | None]:

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claims.outcomes import engine_subject
+from gradcheck.checks.claims.evaluations import engine_subject
 from gradcheck.checks.closeness.agreement import Allowance, Answer, is_found_wrong, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.conditioning import Conditioning
@@ -90,19 +90,13 @@ class _ReferenceSecondOrder:
     def path(self) -> _ProbePath:
         return _ProbePath(self.reference, self.problem, self.step, self.probes)
 
-    def oracle(self, name: str) -> Answer | None:
-        """Return the gradients' difference along probes; None with `detach`."""
-        return self._differences.get(name)
-
     @cached_property
-    def _differences(self) -> dict[str, Answer]:
+    def differences(self) -> dict[str, Answer]:
+        """The gradients' differences along probes; none with `detach`."""
         return gradient_differences(self.reference, self.problem, self.step, self.probes)
 
-    def allowance(self, name: str) -> np.ndarray | None:
-        return self._allowances.get(name)
-
     @cached_property
-    def _allowances(self) -> dict[str, np.ndarray | None]:
+    def allowances(self) -> dict[str, np.ndarray | None]:
         def run(core: Core, problem: Problem) -> list[np.ndarray | None]:
             moved = core.second_order(problem, self.step, self.probes)
             if moved.error is not None:
@@ -235,10 +229,10 @@ class _SecondOrderComparison:
         if found.status == "failed" and found.mask is not None:
             if leaves_range(self.reference_result.problem):
                 return pass_as_out_of_range(found, *self._names)
-            found = recheck_with_rounding(found, self.reference_result.allowance(name), self.conditioning)
+            found = recheck_with_rounding(found, self.reference_result.allowances.get(name), self.conditioning)
         if found.status == "passed" and not self.must_confirm:
             return found
-        oracle = self.reference_result.oracle(name)
+        oracle = self.reference_result.differences.get(name)
         if oracle is None or not oracle.values.size:
             return found
         flat = [np.zeros(oracle.values.shape) if one is None else wide(one).ravel() for one in (mine, theirs)]
@@ -282,7 +276,7 @@ class _SecondOrderComparison:
         if not bar <= _BLURRED * scale:
             return found.with_notes(fact("differences_cannot_confirm", error=bar)) if scale else found
         if not oracle.agrees(got, allowance):
-            slack = self.reference_result.allowance(found.tensor)
+            slack = self.reference_result.allowances.get(found.tensor)
             if slack is not None and slack.size == allowance.absolute.size:
                 allowance = Allowance(allowance.absolute + slack.ravel(), allowance.relative)
         if oracle.agrees(got, allowance):
@@ -308,11 +302,9 @@ class _SecondOrderComparison:
         compared = compare(mine, right, Tolerance(tolerance.rtol, tolerance.atol + bar), subject)
         if compared.status == "failed" and leaves_range(self.reference_result.problem):
             return pass_as_out_of_range(found, "differences")
-        return (
-            compared
-            if compared.status == "failed"
-            else replace(found, certificate={"method": "differences", "error": bar})
-        )
+        if compared.status == "failed":
+            return compared
+        return replace(found, certificate={"method": "differences", "error": bar})
 
     def _is_convention(self, found: Comparison, got: Answer, want: Answer) -> bool:
         """Return whether both results lie between the sides of a kink."""

@@ -11,7 +11,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.checks.branches.margin_recording import FLIPPABLE_OPS
-from gradcheck.checks.claims.outcomes import place_of
+from gradcheck.checks.claims.evaluations import place_of
 from gradcheck.checks.claims.precise_recheck import refute_stated_gradients
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.conditioning import Conditioning
@@ -118,7 +118,8 @@ def compare_stated(claims: StepClaims, level: Step | Case, states: Mapping[str, 
             if name not in state.gradients and name not in state.values:
                 yield subject.failed(fact("says_nothing", engine=engine, tensor=name))
             elif stated is None:
-                yield compare_with_none(actual, subject)
+                # `null` means none, or only zeros
+                yield subject.passed() if actual is None else compare(actual, None, base(actual.dtype), subject)
             else:
                 tensor = state.values.get(name)
                 yield _compare_stated_value(claims, ClaimKind.EXPECTED, name, stated, (engine, actual), tensor)
@@ -143,11 +144,6 @@ def _compare_stated_value(
     if actual is not None:
         stated, actual = align_dtypes(stated, actual)
     return claims.compare(actual, stated, subject)
-
-
-def compare_with_none(actual: np.ndarray | None, subject: Subject) -> Comparison:
-    """Compare a gradient with `null`: none, or only zeros."""
-    return subject.passed() if actual is None else compare(actual, None, base(actual.dtype), subject)
 
 
 def uncompared_claims(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:

@@ -16,10 +16,9 @@ from gradcheck.checks.claims.stated_claims import StepClaims, check_identity
 from gradcheck.checks.claims.undefined_formulas import is_undefined, is_unstable
 from gradcheck.checks.claims.wrong_formulas import WrongFormula, is_all_nan_or_empty, try_to_refute
 from gradcheck.checks.context import Context
-from gradcheck.checks.points.admissible import is_informative, rejection_reason
 from gradcheck.checks.points.degenerate import are_sizes_informative, degeneracy, is_finite, is_usable, point_in_domain
-from gradcheck.checks.points.free_sizes import unvaried_sizes
-from gradcheck.checks.points.point import Point
+from gradcheck.checks.points.drawing import unvaried_sizes
+from gradcheck.checks.points.point import Point, is_informative, rejection_reason
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import Fact, fact
 from gradcheck.language.array_structures import Structure
@@ -84,7 +83,8 @@ class _OtherPoints:
         numbers = trials(self.case, self.context.options.trials)
         outside = [self._run_trial(number) for number in numbers]
         self.count = len(numbers)
-        others = sum(map(self._try_in_domain, filter(None, outside)))
+        in_domain = (point_in_domain(self.points, sizes, self.count + 1) for sizes in outside if sizes)
+        others = sum(self._compare_and_keep(point, self._compare_all, of_trials=True) for point in in_domain)
         if is_general(self.case) and self.context.options.trials != 0:
             others += self._try_choices() + self._try_incoming() + self._try_literals() + self._try_branches()
             others += self._try_structures() if is_thorough(self.case) else 0
@@ -148,11 +148,6 @@ class _OtherPoints:
         values = self.points.own.want.states[-1].values
         return c.tensor in values and values[c.tensor].size == 0
 
-    def _try_in_domain(self, sizes: Mapping[str, int]) -> bool:
-        return self._compare_and_keep(
-            point_in_domain(self.points, sizes, self.count + 1), self._compare_all, of_trials=True
-        )
-
     def _degeneracy(
         self, point: Point, found: Sequence[Comparison], before: Sequence[Comparison | None]
     ) -> Fact | None:
@@ -207,7 +202,7 @@ class _OtherPoints:
         return c.is_failing and not is_undefined(c) and is_unstable(self.context, c)
 
     def _try_choices(self) -> int:
-        from gradcheck.checks.claims.choice_coverage_trials import ChoiceTrials  # not needed without general claims
+        from gradcheck.checks.claims.branch_coverage_trials import ChoiceTrials  # not needed without general claims
 
         before = self.count
         choices = ChoiceTrials(

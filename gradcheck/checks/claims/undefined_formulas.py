@@ -18,7 +18,7 @@ from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.closeness.overflow import overflowed_elements
 from gradcheck.checks.context import Context
-from gradcheck.checks.points.perturbation import scaled_problem
+from gradcheck.checks.points.drawing import scaled_problem
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import Fact, fact

@@ -1,4 +1,9 @@
-"""Compare two arrays element by element, and find the worst element."""
+"""Compare two arrays element by element, and find the worst element.
+
+Explanations need only whether arrays are nearly equal, by one of three tolerances: what rounding leaves
+(`rounding_tolerance`), what a derivation may lose (`derivation_tolerance`), and what a comparison allowed
+(`Tolerance.of`).
+"""
 
 from __future__ import annotations
 
@@ -9,9 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.dtypes import wide
+from gradcheck.autograd.dtypes import is_differentiable, largest_finite, real_of, wide
 from gradcheck.autograd.modes import quiet
-from gradcheck.checks.closeness.tolerance import Tolerance, epsilon, ulp
+from gradcheck.checks.closeness.tolerance import ROUNDINGS, Tolerance, base, epsilon, ulp
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.facts import Fact, fact
 
@@ -25,39 +30,26 @@ _ALIKE = 1e-3
 #: Larger arrays are compared one by one: joining them would cost more.
 _MOST_AT_ONCE = 4_000
 
+#: A value or gradient, None for none.
+Maybe: TypeAlias = np.ndarray | None
 #: An array and the array that is expected.
 Pair: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 
 def compare(
-    got: np.ndarray | None,
-    want: np.ndarray | None,
-    tolerance: Tolerance,
-    subject: Subject,
-    slack: np.ndarray | None = None,
+    got: Maybe, want: Maybe, tolerance: Tolerance, subject: Subject, slack: np.ndarray | None = None
 ) -> Comparison:
     """Compare presence, shape and dtype, then every element.
 
     `slack` is an absolute allowance for each element on top of the tolerance (see `conditioning`)."""
     with quiet():
-        return compare_quietly(got, want, tolerance, subject, slack)
-
-
-def compare_quietly(
-    got: np.ndarray | None,
-    want: np.ndarray | None,
-    tolerance: Tolerance,
-    subject: Subject,
-    slack: np.ndarray | None = None,
-) -> Comparison:
-    """Compare as `compare` does, with NumPy's warnings already off."""
-    if got is None or want is None:
-        return _compare_missing(got, want, subject)
-    if got.shape != want.shape or got.dtype != want.dtype:
-        return _compare_unlike(got, want, subject)
-    if slack is None and not tolerance.measures_agreement and agree(got, want, tolerance):
-        return passed_comparison(want, subject)
-    return _examine(got, want, tolerance, subject, slack)
+        if got is None or want is None:
+            return _compare_missing(got, want, subject)
+        if got.shape != want.shape or got.dtype != want.dtype:
+            return _compare_unlike(got, want, subject)
+        if slack is None and not tolerance.measures_agreement and agree(got, want, tolerance):
+            return passed_comparison(want, subject)
+        return _examine(got, want, tolerance, subject, slack)
 
 
 def agree(got: np.ndarray, want: np.ndarray, tolerance: Tolerance) -> bool:
@@ -115,7 +107,7 @@ def dtype_name(dtype: np.dtype) -> str:
     return dtype.name
 
 
-def _compare_missing(got: np.ndarray | None, want: np.ndarray | None, subject: Subject) -> Comparison:
+def _compare_missing(got: Maybe, want: Maybe, subject: Subject) -> Comparison:
     present = want if got is None else got
     if present is None:
         return subject.passed()
@@ -241,3 +233,45 @@ def _ulps(error: np.ndarray, magnitude: np.ndarray, dtype: np.dtype) -> float:
 def _number(value: Any) -> float | complex | int:
     number = value.item() if hasattr(value, "item") else value
     return number if isinstance(number, (bool, int, float, complex)) else float(number)
+
+
+#: What a derivation may lose, relative to the largest element, by the bytes of a real number.
+DERIVATION = {8: 1e-8, 4: 1e-3, 2: 5e-2}
+
+
+def nearly_equal(
+    got: np.ndarray, want: np.ndarray, tolerance: Tolerance | None = None, slack: np.ndarray | None = None
+) -> bool:
+    """Return whether two arrays of one shape agree in every element.
+
+    NaN agrees with NaN, and an infinity only with itself.
+
+    Args:
+        tolerance: by default `derivation_tolerance(want)`.
+        slack: absolute, of the arrays' shape: what rounding explains of each element.
+    """
+    if got.shape != want.shape:
+        return False
+    with np.errstate(all="ignore"):
+        left, right = wide(got), wide(want)
+        allowed = (tolerance or derivation_tolerance(want)).allowed(np.abs(right), slack)
+        same = (left == right) | (np.isnan(left) & np.isnan(right))
+        return bool((same | (np.isfinite(right) & (np.abs(left - right) <= allowed))).all())
+
+
+def rounding_tolerance(*dtypes: np.dtype, scale: float, margin: float = 1.0) -> Tolerance:
+    """Return the tolerance of right computations in the coarsest dtype.
+
+    Args:
+        scale: the largest magnitude before terms cancel; what cancels is off by roundings of it.
+        margin: how many times as much is allowed.
+    """
+    rtol = max(base(dtype).rtol for dtype in dtypes)
+    floor = min(rtol, ROUNDINGS * max(map(epsilon, dtypes)))
+    return Tolerance(margin * rtol, margin * floor * scale)
+
+
+def derivation_tolerance(want: np.ndarray) -> Tolerance:
+    """Return the absolute tolerance of a formula; integers must be equal."""
+    part = DERIVATION[real_of(want.dtype).itemsize] if is_differentiable(want.dtype) else 0.0
+    return Tolerance(0.0, part * largest_finite(want))

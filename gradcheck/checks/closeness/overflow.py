@@ -50,7 +50,8 @@ class OverflowHost:
         result = self._host.call(op, args, kwargs)
         left = _out_of_range(op.name, args, result) if isinstance(result, (np.ndarray, np.generic)) else None
         if op.name in _SIZES and left is not None:
-            left = left | _vanishes(result, self._host.call(op, _enlarged(args), kwargs))
+            enlarged = self._host.call(op, _enlarged(args), kwargs)
+            left = left | ((wide(np.asarray(result)) == 0) & (wide(np.asarray(enlarged)) != 0))
         if left is None or not left.any():
             return result
         self.has_marked = True
@@ -98,10 +99,6 @@ def _enlarged(args: tuple[Any, ...]) -> tuple[Any, ...]:
     largest = max((largest_finite(arg) for arg in args if isinstance(arg, np.ndarray)), default=0.0)
     factor = 2.0 ** float(min(-np.floor(np.log2(largest)), 1000.0)) if largest > 0 else 1.0
     return tuple(wide(arg) * factor if isinstance(arg, np.ndarray) else arg for arg in args)
-
-
-def _vanishes(result: Any, enlarged: Any) -> np.ndarray:
-    return np.asarray((wide(np.asarray(result)) == 0) & (wide(np.asarray(enlarged)) != 0))
 
 
 def _out_of_range(name: str, args: tuple[Any, ...], result: Any) -> np.ndarray | None:

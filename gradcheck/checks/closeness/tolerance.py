@@ -81,24 +81,17 @@ def ulp(magnitude: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return distance
 
 
-def engine_tolerance(
-    dtype: np.dtype, case: StatedTolerance | None = None, run: StatedTolerance | None = None
-) -> Tolerance:
-    """Return the tolerance of engines: base, then the case's, then the run's."""
-    return _stated(dtype, case, run)
-
-
 def claim_tolerance(
     stated: Mapping[str, StatedTolerance], tensor: str, dtype: np.dtype, run: StatedTolerance | None
 ) -> Tolerance:
     """Return the run's, the tensor's, the case's ("") or the dtype's one."""
     if not stated and run is None:
         return base(dtype)
-    return _stated(dtype, stated.get(""), stated.get(tensor) if tensor else None, run)
+    return engine_tolerance(dtype, stated.get(""), stated.get(tensor) if tensor else None, run)
 
 
-def _stated(dtype: np.dtype, *tolerances: StatedTolerance | None) -> Tolerance:
-    """Return the base tolerance, changed by each stated one in turn."""
+def engine_tolerance(dtype: np.dtype, *tolerances: StatedTolerance | None) -> Tolerance:
+    """Return the base tolerance, changed by each stated one: case, then run."""
     known = base(dtype)
     if known is EXACT or tolerances == _UNSTATED:
         return known

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gradcheck.autograd.modes import quiet
-from gradcheck.checks.conformance.work_growth import GRAPHS, Growth, growth_of
+from gradcheck.checks.conformance.cost import GRAPHS, Growth, growth_of
 from gradcheck.checks.isolation.failure_capture import crash_of
 from gradcheck.checks.isolation.time_limit import OutOfTime, deadline
 from gradcheck.engines.base import Engine, Evaluation, own_dtype

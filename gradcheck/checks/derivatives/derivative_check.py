@@ -14,9 +14,14 @@ from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.claims.wrong_formulas import WrongFormula
 from gradcheck.checks.closeness.tolerance import ROUNDINGS, epsilon
 from gradcheck.checks.context import Context
-from gradcheck.checks.derivatives.claimed_derivative import StatedDerivative, stated_derivatives
+from gradcheck.checks.derivatives.claimed_derivative import (
+    DerivedCase,
+    StatedDerivative,
+    contracted_claim,
+    derived_case,
+    stated_derivatives,
+)
 from gradcheck.checks.derivatives.derivative_mistakes import with_mistakes
-from gradcheck.checks.derivatives.derived_case import DerivedCase, contracted_claim, derived_case
 from gradcheck.checks.failures.correction.suggestion import did_you_mean
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.points.drawing import GENERIC

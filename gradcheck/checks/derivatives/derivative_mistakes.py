@@ -15,16 +15,15 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.context import Context
-from gradcheck.checks.derivatives.block_mistakes import blocks, orders_of_lines, some_entries
+from gradcheck.checks.derivatives import entry_mistakes
 from gradcheck.checks.derivatives.claimed_derivative import (
     MOST_ENTRIES,
     ClaimedDerivative,
     StatedDerivative,
     claimed_at,
 )
-from gradcheck.checks.derivatives.derivative_formula import derived_formula
-from gradcheck.checks.derivatives.derivative_suggestion import suggestion, value_at
-from gradcheck.checks.derivatives.entry_mistakes import Guess, common_mistake, factors, orders, parts, wrong_diagonal
+from gradcheck.checks.derivatives.derivative_formula import derived_formula, suggestion, value_at
+from gradcheck.checks.derivatives.entry_mistakes import Guess, common_mistake
 from gradcheck.checks.failures.correction.edit_cause import edit_cause
 from gradcheck.checks.failures.correction.suggestion import did_you_mean
 from gradcheck.checks.points.drawing import GENERIC
@@ -65,7 +64,7 @@ def with_mistakes(context: Context, stated: StatedDerivative, failed: Comparison
     wrong = [one for one in claimed if one is not None and one.is_wrong]
     if not wrong:
         return failed
-    known = common_mistake(wrong, _GUESSES if wrong[0].want.size else (orders,))
+    known = common_mistake(wrong, _GUESSES if wrong[0].want.size else (entry_mistakes.orders,))
     if not any(one.kind == "did_you_mean" for one in failed.diagnoses):
         found = suggestion([one for one in claimed if one is not None])
         if found is not None and (known is None or found.kind == "did_you_mean"):
@@ -204,15 +203,15 @@ def _chain(one: ClaimedDerivative) -> Iterator[Guess]:
 
 
 _GUESSES: tuple[Callable[[Any], Iterator[Guess]], ...] = (
-    orders,
+    entry_mistakes.orders,
     _approximations,
-    factors,
+    entry_mistakes.factors,
     _factors,
-    parts,
-    blocks,
-    orders_of_lines,
-    some_entries,
+    entry_mistakes.parts,
+    entry_mistakes.blocks,
+    entry_mistakes.orders_of_lines,
+    entry_mistakes.some_entries,
     _chain,
     _terms,
-    wrong_diagonal,
+    entry_mistakes.wrong_diagonal,
 )

@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from gradcheck.checks.closeness.nearly_equal import nearly_equal
+from gradcheck.checks.closeness.compare import nearly_equal
 from gradcheck.checks.failures import fault_localization
 from gradcheck.checks.failures.composed_ops import blame_assigning_op
 from gradcheck.checks.failures.diagnosis.catalogue import Evidence

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.checks.claims.operations import wrong_op_gradients
-from gradcheck.checks.closeness.nearly_equal import nearly_equal
+from gradcheck.checks.closeness.compare import nearly_equal
 from gradcheck.checks.failures.gather_evidence import make_reference_pullback
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS, PointFailures
 from gradcheck.checks.result import Cause, Comparison, Diagnosis, WrongOperation

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
-from gradcheck.checks.closeness.nearly_equal import rounding_tolerance
+from gradcheck.checks.closeness.compare import rounding_tolerance
 from gradcheck.checks.closeness.tolerance import Tolerance, epsilon
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
 from gradcheck.checks.points.point import Point
@@ -17,9 +17,14 @@ from gradcheck.checks.result import Comparison
 from gradcheck.engines.double_precision import double_precision_problem
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
-from gradcheck.oracles.numeric.audit import MAX_FULL_ELEMENTS, audit, is_refuted
 from gradcheck.oracles.numeric.finite_differences import is_vague
-from gradcheck.oracles.numeric.numeric_gradient import NumericGradient, numeric_gradient
+from gradcheck.oracles.numeric.numeric_gradient import (
+    MAX_FULL_ELEMENTS,
+    NumericGradient,
+    audit,
+    is_refuted,
+    numeric_gradient,
+)
 
 #: Two numbers that differ by this part of the larger one share no digit.
 _NO_DIGIT = 0.1

@@ -9,7 +9,7 @@ import numpy as np
 from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.checks.claims.cotangents import operations_of
 from gradcheck.checks.claims.op_jvps import directions_of
-from gradcheck.checks.closeness.nearly_equal import nearly_equal, rounding_tolerance
+from gradcheck.checks.closeness.compare import nearly_equal, rounding_tolerance
 from gradcheck.checks.failures.composed_ops import blame_assigning_op, op_parts
 from gradcheck.checks.failures.diagnosis.catalogue import Evidence
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS

@@ -11,8 +11,7 @@ from functools import cached_property
 
 from gradcheck.checks.branches.branch_coverage import BranchCoverage
 from gradcheck.checks.points.degenerate import is_finite
-from gradcheck.checks.points.drawing import EQUAL, GENERIC, Points, draw_until
-from gradcheck.checks.points.perturbation import with_other_literals
+from gradcheck.checks.points.drawing import EQUAL, GENERIC, Points, draw_until, with_other_literals
 from gradcheck.checks.points.point import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact

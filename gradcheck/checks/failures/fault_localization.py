@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.checks.claims.operations import gradient_positions
-from gradcheck.checks.closeness.nearly_equal import nearly_equal, rounding_tolerance
+from gradcheck.checks.closeness.compare import nearly_equal, rounding_tolerance
 from gradcheck.checks.failures.gradient_flow import BackwardRecord, GradientFlow
 from gradcheck.checks.result import Cause, WrongOperation
 from gradcheck.engines.base import Evaluation

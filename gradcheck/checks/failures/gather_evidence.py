@@ -15,8 +15,7 @@ from gradcheck.checks.claims.stated_claims import align_dtypes
 from gradcheck.checks.failures.diagnosis.catalogue import Evidence, ReferencePullback, Rule, with_arrays
 from gradcheck.checks.failures.fault_localization import Fault, find_faults, gradient_increments
 from gradcheck.checks.failures.gradient_flow import BackwardRecord, GradientFlow
-from gradcheck.checks.points.drawing import Points
-from gradcheck.checks.points.perturbation import scaled_array
+from gradcheck.checks.points.drawing import Points, scaled_array
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Operation, WrongOperation
 from gradcheck.engines.base import Application, Engine

@@ -35,8 +35,8 @@ from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.problem import Problem
-from gradcheck.oracles.numeric.audit import is_between_sides
 from gradcheck.oracles.numeric.finite_differences import Estimate
+from gradcheck.oracles.numeric.numeric_gradient import is_between_sides
 
 #: Claims that may follow another convention. Expected numbers state theirs.
 CONVENTION_CLAIMS = frozenset((ClaimKind.GRADIENT, ClaimKind.FORMULA, ClaimKind.NODE))

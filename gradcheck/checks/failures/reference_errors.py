@@ -17,7 +17,7 @@ import numpy as np
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.formulas import formula_allowance
 from gradcheck.checks.claims.operations import check_operations
-from gradcheck.checks.closeness.nearly_equal import nearly_equal
+from gradcheck.checks.closeness.compare import nearly_equal
 from gradcheck.checks.closeness.rounding import capped_allowance
 from gradcheck.checks.closeness.tolerance import Tolerance, base
 from gradcheck.checks.context import Context
@@ -36,8 +36,7 @@ from gradcheck.facts import Fact, fact
 from gradcheck.language.case import StatedTolerance
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.expr.traverse import gradient_names
-from gradcheck.oracles.numeric.audit import is_refuted
-from gradcheck.oracles.numeric.numeric_gradient import numeric_gradient
+from gradcheck.oracles.numeric.numeric_gradient import is_refuted, numeric_gradient
 
 #: Gradients that differ by more than this many times the points' distance differ; and the most elements checked.
 _JUMP, _MOST = 256.0, 16

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite, real_of, wide
 from gradcheck.checks.claims.stated_claims import StepClaims, align_dtypes
-from gradcheck.checks.closeness.nearly_equal import DERIVATION
+from gradcheck.checks.closeness.compare import DERIVATION
 from gradcheck.checks.result import Diagnosis
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact

@@ -18,7 +18,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import real_of
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.closeness.nearly_equal import nearly_equal
+from gradcheck.checks.closeness.compare import nearly_equal
 from gradcheck.checks.failures.fault_localization import gradient_increments
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS
 from gradcheck.checks.failures.gradient_flow import GradientFlow
@@ -32,8 +32,7 @@ from gradcheck.checks.failures.traversal_faults import (
     TraversedGraph,
     run_in_orders,
 )
-from gradcheck.checks.points.drawing import Points
-from gradcheck.checks.points.perturbation import scaled_problem
+from gradcheck.checks.points.drawing import Points, scaled_problem
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Cause, Comparison, Diagnosis
 from gradcheck.engines.base import Engine, Evaluation, own_dtype

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated_claims import StepClaims
-from gradcheck.checks.closeness.nearly_equal import nearly_equal
+from gradcheck.checks.closeness.compare import nearly_equal
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.explanation_points import ExplanationPoints
 from gradcheck.checks.result import MEANT, Cause, Comparison, Diagnosis

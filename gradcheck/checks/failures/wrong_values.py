@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradcheck.checks.closeness.nearly_equal import nearly_equal
+from gradcheck.checks.closeness.compare import nearly_equal
 from gradcheck.checks.failures.composed_ops import op_parts
 from gradcheck.checks.failures.diagnosis.catalogue import Evidence
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS

@@ -11,8 +11,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claims.evaluations import check_engine
-from gradcheck.checks.claims.outcomes import engine_subject
+from gradcheck.checks.claims.evaluations import check_engine, engine_subject
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations.call_variants import EDGE_SHAPE_VARIANTS, SUBSETS, CallVariant, call_variants

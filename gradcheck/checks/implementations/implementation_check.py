@@ -11,8 +11,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.claims import evaluations as of_engines
 from gradcheck.checks.claims import trials
-from gradcheck.checks.claims.evaluations import check_engine
-from gradcheck.checks.claims.outcomes import unexpected_errors
+from gradcheck.checks.claims.evaluations import check_engine, unexpected_errors
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
@@ -25,7 +24,7 @@ from gradcheck.checks.implementations.implementation_case import implementation_
 from gradcheck.checks.implementations.second_order import check_second_order
 from gradcheck.checks.implementations.undefined_derivatives import excuse_undefined
 from gradcheck.checks.options import Engines
-from gradcheck.checks.points.admissible import narrower_domain
+from gradcheck.checks.points.point import narrower_domain
 from gradcheck.checks.result import Comparison, Failure
 from gradcheck.engines.core import Core
 from gradcheck.engines.implementation.autocast import judge_in_autocast

@@ -16,8 +16,7 @@ from gradcheck.checks.implementations.call_variants import with_gradients
 from gradcheck.checks.implementations.implementation_case import second_order_case
 from gradcheck.checks.implementations.undefined_derivatives import is_undefined, kinks_along
 from gradcheck.checks.options import Engines
-from gradcheck.checks.points.drawing import Points
-from gradcheck.checks.points.perturbation import scaled_problem
+from gradcheck.checks.points.drawing import Points, scaled_problem
 from gradcheck.checks.result import Comparison, Diagnosis, Subject
 from gradcheck.engines.define_by_run import DefineByRun, last_backward_step
 from gradcheck.engines.double_precision import double_precision_problem

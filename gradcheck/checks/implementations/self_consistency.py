@@ -29,9 +29,8 @@ from gradcheck.checks.implementations.second_order import check_second_order
 from gradcheck.checks.implementations.self_consistency_points import SelfConsistencyPoints
 from gradcheck.checks.isolation.failure_capture import try_part
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.points.admissible import Refusal, narrower_domain
 from gradcheck.checks.points.drawing import Points
-from gradcheck.checks.points.point import Point
+from gradcheck.checks.points.point import Point, Refusal, narrower_domain
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.engines.implementation.code_engine import CodeEngine

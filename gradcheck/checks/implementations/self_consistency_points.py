@@ -16,8 +16,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.implementations.code_thresholds import MAX_BLOCK_ELEMENTS, block_sizes
 from gradcheck.checks.options import Engines
-from gradcheck.checks.points.admissible import Refusal, refusal_at
-from gradcheck.checks.points.point import Point
+from gradcheck.checks.points.point import Point, Refusal, refusal_at
 from gradcheck.checks.result import Trial
 from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.errors import GradcheckError

@@ -68,29 +68,21 @@ def crash_of(error: BaseException) -> Fact:
     return fact("crashed", error=type(error).__name__, text=lines[0] if lines else "")
 
 
-class WarningRecorder:
-    """Collects warnings, each once, as facts in the list `warnings`."""
+@contextmanager
+def capture_warnings() -> Iterator[list[Fact]]:
+    """Record every warning of the block once, as a fact; print none."""
+    found: list[Fact] = []
 
-    def __init__(self, warnings: list[Fact]) -> None:
-        self.warnings = warnings
-
-    def record(self, message: Any, category: type[Warning], filename: str, *rest: Any, **further: Any) -> None:
-        """Replace `warnings.showwarning`."""
-        if len(self.warnings) == _MOST:
-            return
+    def record(message: Any, category: type[Warning], filename: str, *rest: Any, **further: Any) -> None:
         text = " ".join(_INTERNAL.sub("", str(message)).split())[:_MOST_CHARACTERS]
         one = fact("warned", by=_library(filename), text=text)
-        if one not in self.warnings:
-            self.warnings.append(one)
+        if len(found) < _MOST and one not in found:
+            found.append(one)
 
-
-@contextmanager
-def capture_warnings(recorder: WarningRecorder) -> Iterator[None]:
-    """Record every warning of the block; print none."""
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        warnings.showwarning = recorder.record
-        yield
+        warnings.showwarning = record
+        yield found
 
 
 def _library(filename: str) -> str:

@@ -13,7 +13,13 @@ from multiprocessing import get_context
 from typing import Any, NoReturn
 
 from gradcheck.checks.isolation.time_limit import pause_time_limit
-from gradcheck.checks.isolation.worker_processes import LocalExecutor, ProcessEnded, WorkerProcess, pickle_call
+from gradcheck.checks.isolation.worker_processes import (
+    Function,
+    LocalExecutor,
+    ProcessEnded,
+    WorkerProcess,
+    pickle_call,
+)
 from gradcheck.forks import CRASH, report_from_here
 from gradcheck.interrupts import Interrupt
 
@@ -81,9 +87,7 @@ class ForkedWorker(LocalExecutor):
         self._inherited = inherited
         self._process: WorkerProcess | None = None
 
-    def submit_within(
-        self, limit: float | None, function: Callable[..., Any], /, *args: Any, **kwargs: Any
-    ) -> Future[Any]:
+    def submit_within(self, limit: float | None, function: Function, /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
         call = pickle_call(function, *args, **kwargs)
         try:

@@ -28,19 +28,14 @@ class Packer:
         self._shared, self._omitted_types = shared, (Tensor, *left)
         self._places = {id(one): place for place, one in enumerate(shared)}
 
-    def pack(self, thing: Any) -> bytes:
-        """Return the bytes of an object. Raises as pickle does."""
-        return self._packed(thing, fast=False)
+    def pack(self, thing: Any, *, canonical: bool = False) -> bytes:
+        """Return the bytes of an object. Raises as pickle does.
 
-    def canonical_bytes(self, thing: Any) -> bytes:
-        """Return equal bytes for equal objects, which must not be cyclic."""
-        return self._packed(thing, fast=True)
-
-    def _packed(self, thing: Any, fast: bool) -> bytes:
+        With `canonical`, equal objects, which must not be cyclic, have equal bytes."""
         try:
-            return self._dumped(thing, fast, flat=False)
+            return self._dumped(thing, canonical, flat=False)
         except RecursionError:  # an expression too deep for pickle; flattening all takes twice as long
-            return self._dumped(thing, fast, flat=True)
+            return self._dumped(thing, canonical, flat=True)
 
     def _dumped(self, thing: Any, fast: bool, flat: bool) -> bytes:
         buffer = io.BytesIO()

@@ -55,6 +55,9 @@ _START_LOCK = threading.Lock()
 inherited_objects: Sequence[Any] = ()
 
 
+Function = Callable[..., Any]
+
+
 class ProcessStartError(RuntimeError):
     """No process can be started."""
 
@@ -70,7 +73,7 @@ class ProcessEnded(RuntimeError):
 def can_fork() -> bool:
     """Return whether a fork of this process can continue."""
     alone = threading.current_thread() is threading.main_thread()
-    return sys.platform.startswith("linux") and alone and not any(name in sys.modules for name in THREADED)
+    return sys.platform.startswith("linux") and alone and sys.modules.keys().isdisjoint(THREADED)
 
 
 class LocalExecutor(Executor):
@@ -79,14 +82,12 @@ class LocalExecutor(Executor):
     A call raises OutOfTime over its limit, ProcessEnded if its process ends, ProcessStartError without a process,
     else what the function raises."""
 
-    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+    def submit(self, function: Function, /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a call. Raises as pickle does."""
         return self.submit_within(None, function, *args, **kwargs)
 
     @abstractmethod
-    def submit_within(
-        self, limit: float | None, function: Callable[..., Any], /, *args: Any, **kwargs: Any
-    ) -> Future[Any]:
+    def submit_within(self, limit: float | None, function: Function, /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a call with a limit in seconds; None for no limit."""
 
 
@@ -107,9 +108,7 @@ class WorkerPool(LocalExecutor):
         for thread in self._threads:
             thread.start()
 
-    def submit_within(
-        self, limit: float | None, function: Callable[..., Any], /, *args: Any, **kwargs: Any
-    ) -> Future[Any]:
+    def submit_within(self, limit: float | None, function: Function, /, *args: Any, **kwargs: Any) -> Future[Any]:
         if self._is_shut_down:
             raise RuntimeError("these workers were shut down")
         future: Future[Any] = Future()
@@ -248,7 +247,8 @@ class WorkerProcess:
             return answer
         except (EOFError, OSError):
             code = self._exit_code()
-            raise ProcessEnded(_exit_description(code), time.monotonic() - start, code) from None
+            how = f"by the signal {signal.Signals(-code).name}" if code < 0 else f"with the exit code {code}"
+            raise ProcessEnded(how, time.monotonic() - start, code) from None
 
     def _receive(self, limit: float | None) -> bytes:
         """Return the next message. Raises OutOfTime; EOFError if it is gone."""
@@ -284,10 +284,6 @@ class WorkerProcess:
         """Return whether it ended; starting a process polls all others too."""
         with _START_LOCK:
             return self._process.exitcode is not None
-
-
-def _exit_description(code: int) -> str:
-    return f"by the signal {signal.Signals(-code).name}" if code < 0 else f"with the exit code {code}"
 
 
 def pickle_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> bytes:

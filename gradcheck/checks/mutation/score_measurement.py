@@ -17,21 +17,20 @@ from gradcheck.checks.claims.operations import check_operations
 from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.closeness.tolerance import Tolerance, claim_tolerance, engine_tolerance
 from gradcheck.checks.context import Context
-from gradcheck.checks.mutation.core_mutations import (
+from gradcheck.checks.mutation.mutations import (
     FACTOR,
     PASSES_OVERWRITTEN,
     TOLERANCES,
     CoverageCore,
     MutantCore,
     Mutation,
+    mutations_of,
     rule_mutations,
     sweep_mutations,
 )
-from gradcheck.checks.mutation.formula_mutations import mutations_of
 from gradcheck.checks.mutation_score import Mutant, MutationScore
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.points.admissible import rejection_reason
-from gradcheck.checks.points.point import Point
+from gradcheck.checks.points.point import Point, rejection_reason
 from gradcheck.checks.result import CaseResult
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, StatedTolerance

@@ -1,7 +1,6 @@
 """The numbers and sizes at which a case is evaluated.
 
-`point` holds a problem with the engines' evaluations of it. `drawing` decides which points there are, with the one
-loop that draws again. `free_sizes` finds the sizes that a trial may change, `perturbation` changes numbers, and
-`admissible` and `degenerate` reject points. Nothing here knows what is claimed at a point. A new way to vary a case
-is a method of `Points` in `drawing`.
+`point` holds a problem with the engines' evaluations of it. `drawing` decides which points there are, with the one loop
+that draws again, and which sizes a trial may change. `degenerate` rejects points. Nothing here knows what is claimed at
+a point. A new way to vary a case is a method of `Points` in `drawing`.
 """

@@ -13,9 +13,8 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.tolerance import epsilon
-from gradcheck.checks.points.admissible import rejection_reason
 from gradcheck.checks.points.drawing import Points
-from gradcheck.checks.points.point import Point
+from gradcheck.checks.points.point import Point, rejection_reason
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.engines.define_by_run import DefineByRun

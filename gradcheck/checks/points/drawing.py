@@ -6,26 +6,175 @@ is explained at the very point where it was found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.options import Engines
-from gradcheck.checks.points.admissible import Refusal, refusal_at
-from gradcheck.checks.points.free_sizes import pinned_sizes, structural_sizes, stuck_sizes
-from gradcheck.checks.points.perturbation import scaled_problem, varied_problem
-from gradcheck.checks.points.point import CasePoint, Point
+from gradcheck.checks.points.point import CasePoint, Point, Refusal, refusal_at
 from gradcheck.checks.result import Trial, TrialKind
-from gradcheck.errors import GradcheckError
+from gradcheck.errors import GradcheckError, TooLarge
 from gradcheck.facts import Fact, fact
 from gradcheck.language.array_structures import Structure
-from gradcheck.language.case import Case
+from gradcheck.language.case import Case, Step, Value
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
-from gradcheck.language.sampling import draw
-from gradcheck.language.trial_draws import Variation, moves_literals, trial_sizes
+from gradcheck.language.sampling import MOST_IN_TRIALS, draw, graph_values
+from gradcheck.language.trial_draws import (
+    Variation,
+    graph_sizes,
+    move_numbers,
+    moves_literals,
+    redraw_literal,
+    size_bounds,
+    symbolic_sizes,
+    trial_sizes,
+)
+
+
+def stuck_sizes(problem: Problem) -> frozenset[str]:
+    """Return sizes that cannot change alone: the graph fails at others."""
+    return frozenset(
+        word for word in symbolic_sizes(problem.case) if not any(map(_evaluates, _resized_problems(problem, word)))
+    )
+
+
+def pinned_sizes(problem: Problem) -> frozenset[str]:
+    """Return stuck sizes of literals, which broadcasting hides at 1."""
+    case, sizes = problem.case, problem.sizes
+    written = [word for word in symbolic_sizes(case) if literal_of_size(case, sizes[word])]
+    return stuck_sizes(problem).intersection(written) if written else frozenset()
+
+
+def structural_sizes(problem: Problem, fits: Callable[[Problem], bool]) -> frozenset[str]:
+    """Return sizes in the graph only that a claim takes from a literal.
+
+    If such a size changes, the claim's shape is wrong. `fits` checks the shapes of all claims."""
+    return frozenset(
+        word
+        for word in graph_sizes(problem.case)
+        if not all(fits(changed) for changed in _resized_problems(problem, word) if _evaluates(changed))
+    )
+
+
+def literal_of_size(case: Case, size: int) -> str:
+    """Return the first literal with this size; "" if there is none."""
+    for name, value in (*case.inputs.items(), *case.constants.items()):
+        if value.array is not None and name not in case.shapes and size in value.array.shape:
+            return name
+    return ""
+
+
+def unvaried_sizes(own: Problem, drawn: Sequence[Problem]) -> list[Fact]:
+    """Return a fact for each symbolic size that no trial changes."""
+    if not drawn:
+        return []
+    case, sizes = own.case, own.sizes
+    fixed = [word for word in symbolic_sizes(case) if all(one.sizes[word] == sizes[word] for one in drawn)]
+    return [_unvaried(own, word, literal_of_size(case, sizes[word])) for word in fixed]
+
+
+def _unvaried(own: Problem, word: str, tensor: str) -> Fact:
+    """Return that a size stays: of a literal, or others are too large."""
+    with suppress(GradcheckError):
+        try:
+            least = size_bounds(own.case).get(word, (1, 1))[0]
+            draw(own.case, own.seed, 0, attempt=1, sizes={**own.sizes, word: least})
+        except TooLarge:
+            return fact("size_stays_small", size=word, value=own.sizes[word], most=MOST_IN_TRIALS)
+    return fact("size_stays", size=word, value=own.sizes[word], tensor=tensor)
+
+
+def _resized_problems(problem: Problem, word: str) -> Iterator[Problem]:
+    """Yield the problem drawn with a few other sizes for this word."""
+    case, own = problem.case, problem.sizes[word]
+    low, high = size_bounds(case).get(word, (1, own + 2 + own))
+    for size in dict.fromkeys((own + 1, 2 * own, own + 2)):
+        if low <= size <= high:
+            sizes: Mapping[str, int] = {**problem.sizes, word: size}
+            try:
+                yield draw(case, problem.seed, 0, attempt=1, sizes=sizes)
+            except GradcheckError:
+                continue
+
+
+def _evaluates(problem: Problem) -> bool:
+    try:
+        graph_values(problem.case, problem.environment())
+    except GradcheckError:
+        return False
+    return True
+
+
+#: The range of factors: small enough for most domains, large enough to tell explanations apart.
+LOW, HIGH = 0.75, 1.25
+
+
+def scaled_problem(problem: Problem, number: int, low: float = LOW, high: float = HIGH) -> Problem:
+    """Return the problem with random factors, seeded by `number`."""
+    generator = stream(problem.seed, "nearby", number)
+
+    def moved(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: scaled_array(array, generator, low, high) for name, array in arrays.items()}
+
+    return replace(
+        problem,
+        inputs=moved(problem.inputs),
+        seeds=tuple(
+            {name: None if seed is None else scaled_array(seed, generator, low, high) for name, seed in seeds.items()}
+            for seeds in problem.seeds
+        ),
+        forwards=tuple(moved(arrays) for arrays in problem.forwards),
+    )
+
+
+def scaled_array(array: np.ndarray, generator: np.random.Generator, low: float = LOW, high: float = HIGH) -> np.ndarray:
+    """Return the array with each element scaled; integers unchanged."""
+    if not dtypes.is_differentiable(array.dtype):
+        return array
+    return np.asarray(wide(array) * generator.uniform(low, high, array.shape)).astype(array.dtype)
+
+
+def varied_problem(problem: Problem, generator: np.random.Generator) -> Problem:
+    """Return the problem with other literals and literal cotangents."""
+
+    def incoming(step: Step, seeds: Mapping[str, np.ndarray | None]) -> dict[str, np.ndarray | None]:
+        found = dict(seeds)
+        for name, seed in seeds.items():
+            value = step.roots.get(name)
+            if seed is not None and value is not None and value.expr is None:
+                found[name] = redraw_literal(seed, seed.shape, generator)
+        return found
+
+    seeds = tuple(incoming(step, seeds) for step, seeds in zip(problem.case.steps, problem.seeds, strict=True))
+    return replace(with_other_literals(problem, generator), seeds=seeds)
+
+
+def with_other_literals(problem: Problem, generator: np.random.Generator) -> Problem:
+    """Return the problem with other literals of the same signs.
+
+    Drawn values may be symmetric or positive for a reason, and stay."""
+    case = problem.case
+
+    def near(arrays: Mapping[str, np.ndarray], values: Mapping[str, Value]) -> dict[str, np.ndarray]:
+        return {
+            name: move_numbers(array, generator, "near") if name in values and values[name].expr is None else array
+            for name, array in arrays.items()
+        }
+
+    return replace(
+        problem,
+        inputs=near(problem.inputs, case.inputs),
+        constants=near(problem.constants, case.constants),
+        forwards=tuple(near(a, step.inputs) for a, step in zip(problem.forwards, case.steps, strict=True)),
+    )
+
 
 #: How often a trial is drawn until it is usable.
 ATTEMPTS = 20
@@ -64,17 +213,10 @@ class Points:
 
     def redraw(self, point: Point, variation: Variation, number: int, attempt: int = 0) -> Point | None:
         """Return a point with a variation, as trial `number` (from 1), or None."""
-        by = point.problem.draw_settings
+        case, by = self.own.problem.case, point.problem.draw_settings
         attempt = by.attempt if by.trial is not None else attempt
         try:
-            problem = draw(
-                self.own.problem.case,
-                by.seed,
-                by.trial,
-                attempt=attempt,
-                variation=variation,
-                sizes=point.problem.sizes,
-            )
+            problem = draw(case, by.seed, by.trial, attempt=attempt, variation=variation, sizes=point.problem.sizes)
         except GradcheckError:
             return None
         return self._make_point(problem, number, "incoming" if variation.incoming else "moved")

@@ -1,15 +1,16 @@
 """A reference that answers from an earlier run, and proofs with it.
 
 If user code takes part, or a case fails, every run checks it again; but the reference computes the same as before
-unless the case changed, and need not even be imported. The key of an answer is everything it depends on: the graph,
-the steps and all arrays of a problem, or an op and its arguments. Errors are not kept.
+unless the case changed, and need not even be imported. The key of an answer is everything it depends on: the graph, the
+steps and all arrays of a problem, or an op and its arguments. Errors are not kept. The checker of a case gets its
+answers and returns new ones; nothing else opens the cache.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -17,19 +18,26 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.cache.cache import Cache
 from gradcheck.checks.isolation.memory_limit import pause_memory_limit
 from gradcheck.checks.isolation.pickling import Packer
 from gradcheck.checks.isolation.time_limit import pause_time_limit
 from gradcheck.checks.options import Engines, Options, engines_of
 from gradcheck.checks.result import CaseResult
-from gradcheck.checks.reuse.result_cache import is_cacheable, unpack_as, with_cache_mismatch
-from gradcheck.engines.base import Application, Cotangents, Engine, Evaluation, ForwardAD, Pullback
-from gradcheck.engines.define_by_run import DefineByRun, Gradients, SecondOrder
-from gradcheck.engines.graph_run import GraphRun
+from gradcheck.checks.reuse.result_cache import (
+    has_known_engines,
+    is_cacheable,
+    is_picked_for_recheck,
+    options_key,
+    unpack_as,
+    with_cache_mismatch,
+)
+from gradcheck.engines.base import Application, Cotangents, Engine, Evaluation, Pullback
+from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.recording import Recorder, arrays
+from gradcheck.engines.registry import ENGINES
 from gradcheck.engines.resolve import resolve_engine
-from gradcheck.language.case import Claim
-from gradcheck.language.evaluation.host import Host
+from gradcheck.language.case import Case, CaseOrErrors, Claim
 from gradcheck.language.problem import Problem
 
 #: The cached reference: a define-by-run engine of a library that imports slowly.
@@ -52,9 +60,10 @@ class CachedAnswers:
     saves_new: bool
     saves_beside_result: bool  # although the case's result is kept
 
-    def should_save(self, found: CaseResult) -> bool:
-        """Return whether to keep answers about a case with this result."""
-        return self.saves_new and (self.saves_beside_result or not is_cacheable(found))
+
+def _delegated(name: str) -> Any:
+    """Return a property: the attribute or method of the real engine."""
+    return property(lambda reference: getattr(reference.real_engine, name))
 
 
 class CachedReference(DefineByRun):
@@ -119,54 +128,19 @@ class CachedReference(DefineByRun):
             found = check()
         finally:
             self._store = None
-        new_answers = store.packed_answers() if store.is_new and known.should_save(found) else None
+        is_saved = known.saves_new and (known.saves_beside_result or not is_cacheable(found))
+        new_answers = store.packed_answers() if store.is_new and is_saved else None
         return (with_cache_mismatch(found) if store.differs else found), new_answers
 
     # Calls of the engine itself
 
+    host, tensor_type, forward_ad = map(_delegated, ("host", "tensor_type", "forward_ad"))
+    session, fresh_session, new_run = map(_delegated, ("session", "fresh_session", "new_run"))
+    leaf, array, backward, differentiate = map(_delegated, ("leaf", "array", "backward", "differentiate"))
+    jvp, second_order = map(_delegated, ("jvp", "second_order"))
+
     def __copy__(self) -> DefineByRun:
         return copy(self.real_engine)
-
-    @property
-    def host(self) -> Host:  # type: ignore[override]
-        return self.real_engine.host
-
-    @property
-    def tensor_type(self) -> type:
-        return self.real_engine.tensor_type
-
-    @property
-    def forward_ad(self) -> ForwardAD | None:  # type: ignore[override]
-        return self.real_engine.forward_ad
-
-    def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
-        return self.real_engine.session(dtype)
-
-    def fresh_session(self, dtype: np.dtype) -> AbstractContextManager[None]:
-        return self.real_engine.fresh_session(dtype)
-
-    def new_run(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
-        return self.real_engine.new_run(problem, recorder)
-
-    def leaf(self, array: np.ndarray, requires_grad: bool) -> Any:
-        return self.real_engine.leaf(array, requires_grad)
-
-    def array(self, tensor: Any) -> np.ndarray:
-        return self.real_engine.array(tensor)
-
-    def backward(self, roots: list[Any], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
-        self.real_engine.backward(roots, seeds, retain_graph)
-
-    def differentiate(self, roots: list[Any], leaves: list[Any], seeds: list[Any]) -> list[Any]:
-        return self.real_engine.differentiate(roots, leaves, seeds)
-
-    def jvp(
-        self, roots: Sequence[Any], leaves: Sequence[Any], directions: Sequence[np.ndarray]
-    ) -> list[np.ndarray | None]:
-        return self.real_engine.jvp(roots, leaves, directions)
-
-    def second_order(self, problem: Problem, step: int, probes: Gradients) -> SecondOrder:
-        return self.real_engine.second_order(problem, step, probes)
 
 
 def cached_answer(reference: Engine, question: Callable[[], bytes], compute: Callable[[], Any]) -> Any:
@@ -281,4 +255,78 @@ def claims_key(problem: Problem, claims: Sequence[tuple[str, Claim]]) -> bytes:
 
 
 def _digest(thing: Any) -> bytes:
-    return blake2b(Packer().canonical_bytes(thing), digest_size=24).digest()
+    return blake2b(Packer().pack(thing, canonical=True), digest_size=24).digest()
+
+
+#: How many cases' answers are written at a time.
+_BATCH_SIZE = 100
+
+
+def may_cache_reference(options: Options) -> bool:
+    """Return whether it is torch on the CPU, with its version in the keys."""
+    if options.device != "cpu":
+        return False
+    differ = options.override_values("engines") or options.override_values("reference")
+    known = options.reference == REFERENCE and REFERENCE not in options.engines
+    return bool(
+        options.cache is not None
+        and not differ
+        and known
+        and options.cache.covers_libraries(ENGINES[REFERENCE].libraries)
+    )
+
+
+@contextmanager
+def open_answers(work: Iterable[CaseOrErrors], options: Options) -> Iterator[ReferenceAnswers | None]:
+    """Open the answers about these cases; None if caching is off."""
+    if options.cache is None or not may_cache_reference(options):
+        yield None
+        return
+    answers = ReferenceAnswers(options.cache, options)
+    answers.look_up(work)
+    try:
+        yield answers
+    finally:
+        answers.keep()
+
+
+class ReferenceAnswers:
+    """The cached answers by case; `is_complete` if each has some."""
+
+    def __init__(self, cache: Cache, options: Options) -> None:
+        self._cache, self._options = cache, options
+        self._common_choices = None if options.overrides else options_key(options)
+        self._is_local = options.executor is None  # executors compute in another environment
+        self._keeps_results = has_known_engines(options, cache)
+        self._known_keys: set[bytes] = set()
+        self._new: dict[bytes, bytes] = {}
+        self.is_complete = False
+
+    def look_up(self, work: Iterable[CaseOrErrors]) -> None:
+        """Find the cases with answers."""
+        keys = {self._key(item) for item in work if isinstance(item, Case)}
+        self._known_keys = set(self._cache.present_keys(keys))
+        self.is_complete = len(self._known_keys) == len(keys)
+
+    def _key(self, case: Case) -> bytes:
+        choices = self._common_choices or options_key(self._options.of(case))
+        return self._cache.key(b"answers", REFERENCE.encode(), choices, case.id.encode("utf-8", "surrogateescape"))
+
+    def lookup(self, case: Case) -> CachedAnswers:
+        """Return the answers about one case, and which new ones to save."""
+        key = self._key(case)
+        known = self._cache.find([key]).get(key) if key in self._known_keys else None
+        must_recheck = self._is_local and is_picked_for_recheck(self._cache.recheck_fraction)
+        return CachedAnswers(known, must_recheck, saves_new=self._is_local, saves_beside_result=not self._keeps_results)
+
+    def add(self, case: Case, new_answers: bytes | None) -> None:
+        """Add new answers of a check, if any."""
+        if new_answers is not None and self._is_local:
+            self._new[self._key(case)] = new_answers
+            if len(self._new) >= _BATCH_SIZE:
+                self.keep()
+
+    def keep(self) -> None:
+        """Write answers that are not written yet."""
+        self._cache.store(self._new)
+        self._new = {}

@@ -6,6 +6,8 @@ cases are sent again one by one: one that is lost again is the culprit.
 
 from __future__ import annotations
 
+import importlib
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -13,36 +15,104 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from gradcheck.checks.baseline import Baseline
 from gradcheck.checks.isolation import worker_processes
-from gradcheck.checks.isolation.executors import executor_factory
 from gradcheck.checks.isolation.fork_call import ForkedWorker
 from gradcheck.checks.isolation.memory_limit import default_memory_limit
 from gradcheck.checks.isolation.pickling import Packer
-from gradcheck.checks.isolation.worker_processes import (
-    THREADED,
-    LocalExecutor,
-    ProcessEnded,
-    ProcessStartError,
-    WorkerPool,
-    can_fork,
-    leave_safe_path,
-    python_environment,
-    start_fork_server,
-)
-from gradcheck.checks.options import Engines, Options
+from gradcheck.checks.isolation.worker_processes import LocalExecutor, ProcessEnded, WorkerPool, can_fork
+from gradcheck.checks.options import Engines, MakeEngines, Options
 from gradcheck.checks.result import CaseResult
-from gradcheck.checks.reuse.cached_reference import CachedReference, engines_with_cache
-from gradcheck.checks.reuse.reference_answers import ReferenceAnswers, may_cache_reference
-from gradcheck.checks.scheduling.isolated_case import crashed_result, unreadable_result
-from gradcheck.checks.scheduling.sequential import check_with_answers, engine_sessions, make_checker
+from gradcheck.checks.reuse.cached_reference import (
+    CachedReference,
+    ReferenceAnswers,
+    engines_with_cache,
+    may_cache_reference,
+)
+from gradcheck.checks.scheduling.sequential import (
+    check_with_answers,
+    crashed_result,
+    engine_sessions,
+    make_checker,
+    unreadable_result,
+)
+from gradcheck.engines.library_imports import importing_elsewhere
 from gradcheck.engines.registry import ENGINES
+from gradcheck.engines.resolve import InstalledSpec
+from gradcheck.engines.user_modules import module_of_name
 from gradcheck.errors import UsageError, exception_text
 from gradcheck.facts import fact
 from gradcheck.forks import reporting
 from gradcheck.language.case import Case, CaseOrErrors
+
+_DASK = "dask://"
+
+
+def executor_factory(spec: str) -> Callable[[], Executor]:
+    """Return a function that makes the executor. Raises UsageError."""
+    if spec.startswith(_DASK):
+        return _dask(spec)
+    where, _, attribute = spec.rpartition(":")
+    if not where or not attribute:
+        raise UsageError(f"'{spec}' names no executor", hint="write MODULE:FACTORY or dask://HOST:PORT")
+    folder = None if isinstance(spec, InstalledSpec) else Path.cwd()
+    try:
+        with importing_elsewhere():
+            found: Any = module_of_name(where, folder)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        raise UsageError(f"{spec} cannot be imported: {type(error).__name__}: {exception_text(error)}") from error
+    return lambda: _make_executor(spec, found)
+
+
+def _make_executor(spec: str, factory: Any) -> Executor:
+    try:
+        made: Any = factory()
+    except Exception as error:
+        raise UsageError(f"{spec} makes no executor: {type(error).__name__}: {exception_text(error)}") from error
+    if not isinstance(made, Executor):
+        hint = "it must return a concurrent.futures.Executor"
+        raise UsageError(f"{spec} makes no executor, but a {type(made).__name__}", hint=hint)
+    return made
+
+
+def _dask(spec: str) -> Callable[[], Executor]:
+    address = spec.removeprefix(_DASK)
+    try:
+        with importing_elsewhere():
+            distributed: Any = importlib.import_module("distributed")
+    except ImportError as error:
+        text = f"dask cannot be imported: {exception_text(error)}"
+        raise UsageError(text, hint="pip install 'gradcheck[dask]'") from error
+
+    def make() -> Executor:
+        try:
+            return _Dask(distributed.Client(f"tcp://{address}", timeout="10s"))
+        except (OSError, ValueError) as error:
+            raise UsageError(f"no scheduler answers at {address}: {error}") from error
+
+    return make
+
+
+class _Dask(Executor):
+    """The executor of a dask client; it closes the client."""
+
+    def __init__(self, client: Any) -> None:
+        self._client, self._executor = client, client.get_executor(pure=False)
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Submit a call; if its worker is lost, another runs it."""
+        future: Future[Any] = self._executor.submit(function, *args, **kwargs)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self._executor.shutdown(wait=wait and not cancel_futures)
+        self._client.close()
+
 
 #: The largest chunk, and the chunks each worker should get, so that all end together.
 _CHUNK, _CHUNKS = 16, 8
@@ -67,19 +137,18 @@ class ParallelPlan:
     answers: ReferenceAnswers | None = None
 
 
-#: Creates the run's engines in this process, which needs them only for failures.
-MakeEngines = Callable[[], Engines]
-
-
 def preload(options: Options) -> None:
     """Import the modules that workers will need, in the background."""
-    start_fork_server(_modules(options))
+    worker_processes.start_fork_server(_modules(options))
 
 
 def _modules(options: Options, reference: bool = True) -> list[str]:
     engines = (*options.engines, options.reference) if reference else options.engines
     names = [name for name in engines if isinstance(name, str)]
-    return [__name__, *(ENGINES[name].module for name in names if name in ENGINES and name not in THREADED)]
+    return [
+        __name__,
+        *(ENGINES[name].module for name in names if name in ENGINES and name not in worker_processes.THREADED),
+    ]
 
 
 def plan_run(
@@ -96,7 +165,9 @@ def plan_run(
     if options.executor is not None:
         make = executor_factory(options.executor) if isinstance(options.executor, str) else options.executor
         return ParallelPlan(make, _IN_FLIGHT_REMOTE, _size(number, _IN_FLIGHT_REMOTE), answers=answers)
-    if (options.jobs > 1 or options.in_workers) and number:
+    is_named = all(isinstance(one, str) for one in (*options.engines, options.reference))
+    needs_process = options.limits_time and is_named and not sys.modules.keys().isdisjoint(worker_processes.THREADED)
+    if (options.jobs > 1 or options.in_workers or needs_process) and number:
         jobs = min(options.jobs, number)
         size = 1 if options.limits_time else _size(number, jobs * _CHUNKS)
         modules, first = _modules(options, not recalled), (warm_up, _settings(options, ()))
@@ -122,7 +193,9 @@ def run_in_parallel(
     """Yield each result with its index, in the order of arrival."""
     cases = [(place, item) for place, item in enumerate(work) if isinstance(item, Case)]
     yield from ((place, unreadable_result(item)) for place, item in enumerate(work) if not isinstance(item, Case))
-    with nullcontext() if options.executor is None else python_environment():  # for processes of the executor
+    with (
+        nullcontext() if options.executor is None else worker_processes.python_environment()
+    ):  # for processes of the executor
         division = _ParallelRun(options, engines, plan)
         try:
             yield from division.results([cases[at : at + plan.size] for at in range(0, len(cases), plan.size)])
@@ -154,7 +227,7 @@ class _ParallelRun:
                     yield from self._unpack_results(future.result(), chunk)
                 elif isinstance(error, UsageError):
                     raise error
-                elif isinstance(error, ProcessStartError):
+                elif isinstance(error, worker_processes.ProcessStartError):
                     raise UsageError(f"no process can be started: {error}", hint="try -j 1") from error
                 elif len(chunk) > 1 or (isinstance(error, BrokenExecutor) and not alone):
                     retries += [[one] for one in chunk]
@@ -253,7 +326,7 @@ def warm_up(settings: bytes) -> None:
 
 def check_chunk(settings: bytes, cases: bytes) -> bytes:
     """Return the results of some cases, with new answers of the reference."""
-    leave_safe_path()
+    worker_processes.leave_safe_path()
     with _ONE_AT_A_TIME, reporting():
         options, engines = _load_settings(settings)
         items = Packer(worker_processes.inherited_objects).unpack(cases)

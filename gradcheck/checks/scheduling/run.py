@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradcheck.checks.options import Engines, Options, ShrinkEffort, engines_of
+from gradcheck.checks.options import Engines, MakeEngines, Options, ShrinkEffort, engines_of
 from gradcheck.checks.result import CaseResult, RunResult, fast_replace
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.forks import reporting
@@ -44,6 +44,8 @@ Source = Path | Case | Selected | Iterable[Path | Case]
 _MOST_KEPT = 2**28
 #: Called with each result, and the number of all results.
 OnResult = Callable[[CaseResult, int], object]
+#: Results with their indices, as they arrive.
+Arrived = Generator[tuple[int, CaseResult], None, None]
 
 
 @reporting()
@@ -86,9 +88,7 @@ def run(
     return RunResult(tuple(results), time.perf_counter() - start, environment(), interrupted, len(work))
 
 
-def _with_cases(
-    arrived: Iterator[tuple[int, CaseResult]], work: Sequence[CaseOrErrors], options: Options
-) -> Iterator[tuple[int, CaseResult]]:
+def _with_cases(arrived: Arrived, work: Sequence[CaseOrErrors], options: Options) -> Arrived:
     """Yield each result with its case, in the run's dtype; bound their arrays."""
     left = min(_MOST_KEPT, (options.max_memory or 4 * _MOST_KEPT) // 4)
     for at, found in arrived:
@@ -104,9 +104,7 @@ def _with_cases(
         yield at, found
 
 
-def _cached_and_computed(
-    work: Sequence[CaseOrErrors], options: Options, engines: Callable[[], Engines]
-) -> Generator[tuple[int, CaseResult], None, None]:
+def _cached_and_computed(work: Sequence[CaseOrErrors], options: Options, engines: MakeEngines) -> Arrived:
     """Yield each result with its index: cached ones, then computed ones."""
     if options.cache is None:
         yield from _computed_results(work, options, engines)
@@ -126,11 +124,9 @@ def _cached_and_computed(
         results_cache.keep()
 
 
-def _computed_results(
-    work: Sequence[CaseOrErrors], options: Options, engines: Callable[[], Engines]
-) -> Generator[tuple[int, CaseResult], None, None]:
+def _computed_results(work: Sequence[CaseOrErrors], options: Options, engines: MakeEngines) -> Arrived:
     """Yield each result with its index, computed here or by an executor."""
-    from gradcheck.checks.reuse.reference_answers import open_answers
+    from gradcheck.checks.reuse.cached_reference import open_answers
 
     with open_answers(work, options) as answers:
         if options.uses_workers or options.limits_time:
@@ -148,15 +144,12 @@ def _computed_results(
 def _make_engines(options: Options) -> Engines:
     if options.cache is None:
         return engines_of(options)
-    from gradcheck.checks.reuse.cached_reference import engines_with_cache
-    from gradcheck.checks.reuse.reference_answers import may_cache_reference
+    from gradcheck.checks.reuse.cached_reference import engines_with_cache, may_cache_reference
 
     return engines_with_cache(options, may_cache_reference(options))
 
 
-def _in_work_order(
-    arrived: Iterator[tuple[int, CaseResult]], early: dict[int, CaseResult], options: Options
-) -> Iterator[CaseResult]:
+def _in_work_order(arrived: Arrived, early: dict[int, CaseResult], options: Options) -> Iterator[CaseResult]:
     """Yield results in order, up to `maxfail`; `early` ones wait."""
     place = failed = 0
     for at, found in arrived:
@@ -171,14 +164,13 @@ def _in_work_order(
 
 
 def _with_reproductions(
-    done: Sequence[tuple[CaseOrErrors, CaseResult]], options: Options, make: Callable[[], Engines], effort: ShrinkEffort
+    done: Sequence[tuple[CaseOrErrors, CaseResult]], options: Options, make: MakeEngines, effort: ShrinkEffort
 ) -> list[CaseResult]:
     """Return results, some failures with a smallest reproduction."""
     results = [found for _, found in done]
     if not any(found.status in ("failed", "crashed") for found in results):
         return results
-    from gradcheck.checks.scheduling.isolated_case import check_isolated
-    from gradcheck.checks.scheduling.sequential import engine_sessions
+    from gradcheck.checks.scheduling.sequential import check_isolated, engine_sessions
     from gradcheck.checks.shrinking.reproduction import ReproductionSearch, explaining_options, verdict_options
 
     fast, slow, engines = verdict_options(options), explaining_options(options), make()

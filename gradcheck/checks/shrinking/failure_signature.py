@@ -93,12 +93,9 @@ def main_failure_of(result: CaseResult) -> Comparison | None:
 
     Second order and forward mode are left out, since a file alone does not enable them; so are steps of a derivation.
     """
-    failed = [c for c in result.comparisons if c.status == "failed" and _is_asked_for(c)]
+    asked = (c for c in result.comparisons if c.status == "failed" and not c.what.is_asked_for_by_run)
+    failed = [c for c in asked if c.cause is None or c.cause.origin.kind != "step"]
     return min(failed, key=lambda c: (c.what.rank, c.what.is_stated_by_file, c.trial is not None), default=None)
-
-
-def _is_asked_for(c: Comparison) -> bool:
-    return not c.what.is_asked_for_by_run and not c.wrong_step
 
 
 def _failure_details(c: Comparison) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from gradcheck.checks.isolation.failure_capture import try_part
 from gradcheck.checks.isolation.time_limit import case_time_limit, deadline
 from gradcheck.checks.options import Engines, Options, ShrinkEffort
 from gradcheck.checks.result import CaseResult, Comparison, Failure, Reproduction
-from gradcheck.checks.shrinking.case_edits import count_operations, pin
+from gradcheck.checks.shrinking.case_edits import count_numbers, count_operations, pin
 from gradcheck.checks.shrinking.failure_signature import (
     FailureSignature,
     causes_of,
@@ -21,8 +21,15 @@ from gradcheck.checks.shrinking.failure_signature import (
     signature_of,
     without_other_claims,
 )
-from gradcheck.checks.shrinking.shrinker import CandidateBudget, Check, Shrinker
-from gradcheck.checks.shrinking.simplifications import without_unused
+from gradcheck.checks.shrinking.simplifications import (
+    GENERAL_CLAIM_SIMPLIFICATIONS,
+    KNOWN_NUMBER_SIMPLIFICATIONS,
+    SIMPLIFICATIONS,
+    Simplification,
+    drop_unused,
+    integers,
+    without_unused,
+)
 from gradcheck.engines.implementation.code_loading import folder_of, with_absolute_paths
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.engines.tensor_class.problem_source import problem_source
@@ -33,6 +40,97 @@ from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.loader import load_text
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
+
+#: `check(case, thorough)` runs a case and never raises; unless `thorough`, without explaining failures.
+Check = Callable[[Case, bool], CaseResult]
+
+#: The ops, or numbers, that cost as much as a minimal candidate.
+_OPS, _NUMBERS = 5, 1_000
+
+
+class CandidateBudget:
+    """The number of candidates to try; larger ones count for more."""
+
+    def __init__(self, candidates: float) -> None:
+        self.candidates, self.spent = candidates, 0.0
+
+    def spend(self, case: Case) -> bool:
+        """Count a candidate; return False if none was left."""
+        if self.spent >= self.candidates:
+            return False
+        self.spent += 1 + count_operations(case) / _OPS + count_numbers(case) / _NUMBERS
+        return True
+
+
+class Shrinker:
+    """Shrinks one case while it fails with the same signature."""
+
+    def __init__(self, signature: FailureSignature, check: Check, budget: CandidateBudget) -> None:
+        self.signature, self.check, self.budget = signature, check, budget
+        self.causes: frozenset[str] | None = None  # the diagnosed mistakes that must stay the same, if any
+        self.complete = True  # whether the search ended before its budget
+        self._tried: set[str] = set()
+
+    def smallest(self, case: Case) -> Case:
+        """Return the case that no simplification shrinks further."""
+        moves = GENERAL_CLAIM_SIMPLIFICATIONS if case.implementations else self._simplifications()
+        progress = True
+        while progress and self.complete:
+            progress = False
+            for move in moves:
+                smaller = self._apply_repeatedly(case, move)
+                progress = progress or smaller is not case
+                case = smaller
+        return self._apply_repeatedly(case, integers)
+
+    def _simplifications(self) -> tuple[Simplification, ...]:
+        if not self.signature.is_claim:
+            return SIMPLIFICATIONS
+        if self.signature.kind in (ClaimKind.FORMULA, ClaimKind.JACOBIAN, ClaimKind.HESSIAN, ClaimKind.CHECK):
+            return GENERAL_CLAIM_SIMPLIFICATIONS
+        return KNOWN_NUMBER_SIMPLIFICATIONS
+
+    def _apply_repeatedly(self, case: Case, move: Simplification) -> Case:
+        while True:
+            with quiet():
+                smaller = next((candidate for candidate in self._candidates(case, move) if self.fails(candidate)), None)
+            if smaller is None:
+                return case
+            case = smaller
+
+    def _candidates(self, case: Case, move: Simplification) -> Iterator[Case]:
+        """Yield a move's candidates, of literals only, within the budget."""
+        values = (*case.inputs.values(), *case.constants.values())
+        if move is not drop_unused and any(value.array is None for value in values):
+            return
+        for candidate in move(case):
+            if not self.budget.spend(candidate):
+                self.complete = False
+                return
+            yield candidate
+
+    def fails(self, case: Case) -> bool:
+        """Return whether a case, not tried before, fails in the same way."""
+        if not case.graph:
+            return False
+        try:
+            text = write(case)
+        except (GradcheckError, ValueError, TypeError):  # such as a number out of the dtype's range
+            return False
+        if text in self._tried:
+            return False
+        self._tried.add(text)
+        found = signature_of(self.check(case, False))
+        if found is None or found != self.signature or (found.is_of_trial and not self.signature.is_of_trial):
+            return False
+        return self.causes is None or self._is_explained_alike(causes_of(self.check(case, True)))
+
+    def _is_explained_alike(self, causes: frozenset[str]) -> bool:
+        """Return whether a mistake is shared; factors have several names."""
+        if not self.causes or not causes:
+            return not self.causes and not causes
+        return "factor" in self.causes or not self.causes.isdisjoint(causes)
+
 
 #: Larger cases are not written.
 MAX_NUMBERS = 20_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -232,11 +232,8 @@ def integers(case: Case) -> Iterator[Case]:
 def plain_dtype(case: Case) -> Iterator[Case]:
     """Yield the case in float64."""
     if case.dtype != "float64" and not case.dtype.startswith("complex"):
-        yield with_arrays(replace(case, dtype="float64"), _in_double, {})
-
-
-def _in_double(array: np.ndarray) -> np.ndarray:
-    return array.astype(np.float64) if dtypes.is_differentiable(array.dtype) else array
+        double = replace(case, dtype="float64")
+        yield with_arrays(double, lambda a: a.astype(np.float64) if dtypes.is_differentiable(a.dtype) else a, {})
 
 
 def count_up(array: np.ndarray) -> np.ndarray:
@@ -257,3 +254,25 @@ def _text_length(array: np.ndarray) -> int:
     if dtypes.is_differentiable(array.dtype) and array.dtype.kind != "c" and np.all(double == np.round(double)):
         return array.size * (1 if np.all((double >= 0) & (double < 10)) else 4)
     return sum(4 + len(repr(number)) for number in double.ravel().tolist())
+
+
+#: Yields smaller cases by one step, those that gain most first.
+Simplification = Callable[[Case], Iterator[Case]]
+#: Those that gain most first.
+SIMPLIFICATIONS: tuple[Simplification, ...] = (
+    drop_unused,
+    fewer_steps,
+    earlier_roots,
+    entries_as_numbers,
+    small_parts,
+    simpler_parts,
+    drop_aliases,
+    smaller_sizes,
+    plain_dtype,
+    simpler_numbers,
+)
+#: Those that keep the meaning of a general claim.
+#: So do those of user code, which computes its specification as it is.
+GENERAL_CLAIM_SIMPLIFICATIONS: tuple[Simplification, ...] = (drop_unused, smaller_sizes, simpler_numbers)
+#: Stated numbers belong to their inputs; an unrefuted formula fails at any numbers.
+KNOWN_NUMBER_SIMPLIFICATIONS: tuple[Simplification, ...] = (drop_unused,)

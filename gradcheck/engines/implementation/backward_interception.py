@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from torch.autograd.function import BackwardCFunction
@@ -54,12 +54,8 @@ class ReturnedGradient(NamedTuple):
         return CodeError(f"the backward of {which} returned shape {got} for {self.name} of shape {want}")
 
 
-class KeepGradient(Protocol):
-    """Called with each gradient of another shape than its argument."""
-
-    def __call__(self, returned: ReturnedGradient) -> None:
-        """Keep the gradient. A CodeError ends the backward pass."""
-        ...
+#: Called with each gradient of another shape than its argument. A CodeError ends the backward pass.
+KeepGradient = Callable[[ReturnedGradient], None]
 
 
 @contextmanager

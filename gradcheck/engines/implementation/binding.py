@@ -144,7 +144,10 @@ def bindings(
             return [named]
         found.append(named)
     if not found:
-        raise _misfit(implementation, wanted, operands)
+        takes = ", ".join(one.name for one in wanted)
+        message = f"{implementation.name} takes ({takes}), and {entry} is made of {', '.join(operands)}"
+        hint = "say which is which: {call: …, arguments: [" + ", ".join(operands) + "]}"
+        raise InvalidCase(message, place=implementation.place, hint=hint)
     return found
 
 
@@ -171,7 +174,7 @@ def _bind_python_call(given: CallArguments, function: Callable[..., Any], empty:
             objects[one.name] = one.default
             positional.append(_named(one.name))
     keywords = {one.name: _named(one.name) for one in listed if one.kind is one.KEYWORD_ONLY and one.name in names}
-    if _takes_any_keywords(function):
+    if any(one.kind is one.VAR_KEYWORD for one in signature_parameters(function) or ()):
         keywords |= {name: _named(name) for name in others}
     else:
         positional += map(_named, others)  # too many: Python says so
@@ -189,10 +192,6 @@ def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter] | Non
     if listed is None or any(one.kind is one.VAR_POSITIONAL for one in listed):
         return None
     return [one for one in listed if one.kind is not one.VAR_KEYWORD]
-
-
-def _takes_any_keywords(function: Callable[..., Any]) -> bool:
-    return any(one.kind is one.VAR_KEYWORD for one in signature_parameters(function) or ())
 
 
 def _by_name(
@@ -219,15 +218,6 @@ def _fits(wanted: Sequence[inspect.Parameter], operands: Sequence[str]) -> bool:
     needed = [one for one in ordered if one.default is one.empty]
     missing = [one.name for one in wanted if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
     return len(needed) <= len(operands) <= len(ordered) and not missing
-
-
-def _misfit(
-    implementation: Implementation, wanted: Sequence[inspect.Parameter], operands: Sequence[str]
-) -> InvalidCase:
-    takes = ", ".join(one.name for one in wanted)
-    message = f"{implementation.name} takes ({takes}), and {implementation.entry} is made of {', '.join(operands)}"
-    hint = "say which is which: {call: …, arguments: [" + ", ".join(operands) + "]}"
-    return InvalidCase(message, place=implementation.place, hint=hint)
 
 
 def _bind_module_parameters(case: Case, known: Collection[str], parameters: Collection[str]) -> dict[str, str]:
@@ -274,8 +264,8 @@ def bound_foreign(foreign: Any, binding: Binding) -> Any:
         if hasattr(foreign, "function"):
             foreign = type(foreign)(from_leaves(foreign.function, positional, keywords))
         else:
-            foreign = foreign.with_structures([*positional, *keywords.values()])
-    return foreign.with_bound(tuple(binding.parameters)) if binding.parameters else foreign
+            foreign = foreign.changed(structures=(*positional, *keywords.values()))
+    return foreign.changed(bound=tuple(binding.parameters)) if binding.parameters else foreign
 
 
 def from_leaves(function: Callable[..., Any], positional: list[Any], keywords: dict[str, Any]) -> Callable[..., Any]:

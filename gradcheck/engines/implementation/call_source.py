@@ -174,10 +174,10 @@ def _torch(writer: _CallWriter, arguments: list[str]) -> list[str]:
     if autocast := writer.call.engine.binding.autocast:
         found = f'with torch.autocast("cpu", dtype=torch.{autocast}):\n    {found}'
     if wanted is not None and wanted.what == "value":
-        return [found, _printed_value(writer, wanted)]
+        return [found, _printed(_FOUND, wanted)]
     if wanted is not None and wanted.what == "second":
         return [found, *_torch_second_order(writer, wanted)]
-    printed = [f"print({wanted.tensor}.grad){_expected_comment(wanted)}"] if wanted is not None else []
+    printed = [_printed(f"{wanted.tensor}.grad", wanted)] if wanted is not None else []
     swept = [f"torch.autograd.backward({_FOUND}, {_INCOMING})"] if writer.roots else []
     return [found, *swept, *printed]
 
@@ -194,16 +194,12 @@ def _torch_second_order(writer: _CallWriter, wanted: ExpectedNumbers) -> list[st
         f"first_ = torch.autograd.grad(({_FOUND} * {_INCOMING}).sum(), [{variables}], create_graph=True)",
         f"probes_ = [{probes}]",
         "sum((gradient * probe).sum() for gradient, probe in zip(first_, probes_)).backward()",
-        f"print({_INCOMING if wanted.tensor == incoming else wanted.tensor}.grad){_expected_comment(wanted)}",
+        _printed(f"{_INCOMING if wanted.tensor == incoming else wanted.tensor}.grad", wanted),
     ]
 
 
-def _printed_value(writer: _CallWriter, wanted: ExpectedNumbers) -> str:
-    return f"print({_FOUND}){_expected_comment(wanted)}"
-
-
-def _expected_comment(wanted: ExpectedNumbers) -> str:
-    return f"  # it should be {wanted.want.tolist()!r}"
+def _printed(what: str, wanted: ExpectedNumbers) -> str:
+    return f"print({what})  # it should be {wanted.want.tolist()!r}"
 
 
 def _expected_comment_of_all(writer: _CallWriter) -> str:
@@ -221,7 +217,7 @@ def _numpy(writer: _CallWriter, arguments: list[str]) -> list[str]:
     forward, backward = (one.rpartition(":")[2] for one in (call.named.call, call.named.backward))
     called = f"{_FOUND} = {forward}({', '.join(arguments)})"
     if call.wanted is not None and call.wanted.what == "value":
-        return [called, _printed_value(writer, call.wanted)]
+        return [called, _printed(_FOUND, call.wanted)]
     if not writer.roots:
         return [called]
     names = {**call.problem.sizes, **call.values}
@@ -244,7 +240,7 @@ def _in_convention(gradient: np.ndarray, kind: str) -> np.ndarray:
 def _jax(writer: _CallWriter, arguments: list[str]) -> list[str]:
     name, moving, wanted = writer.call.named.call.rpartition(":")[2], ", ".join(writer.tensors), writer.call.wanted
     if not writer.roots or (wanted is not None and wanted.what == "value"):
-        shown = [] if wanted is None else [_printed_value(writer, wanted)]
+        shown = [] if wanted is None else [_printed(_FOUND, wanted)]
         return [f"{_FOUND} = {name}({', '.join(arguments)})", *shown]
     lines = [f"{_FOUND}, {_PULL} = jax.vjp(lambda {moving}: {name}({', '.join(arguments)}), {moving})"]
     given = f"type({_FOUND})({_INCOMING})" if writer.roots > 1 else _INCOMING

@@ -249,17 +249,14 @@ class CodeEngine(Torch):
         kept = [None if g is None else g.clone() for g in gradients]
         with translate_code_errors(self.name):
             if self.mode.without_accumulation:
-                self._sweep_without_accumulation(roots, gradients)
+                leaves = [one for one in self._leaves if one.requires_grad]
+                for leaf, gradient in zip(leaves, gradients_at(leaves, roots, gradients), strict=True):
+                    leaf.grad = gradient
             else:
                 super()._sweep(roots, gradients)
         for now, before in zip(gradients, kept, strict=True):
             if now is not None and before is not None and not has_same_bits(now, before):
                 self.observations.changed_arguments["incoming"] = self.array(now).copy()
-
-    def _sweep_without_accumulation(self, roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> None:
-        leaves = [one for one in self._leaves if one.requires_grad]
-        for leaf, gradient in zip(leaves, gradients_at(leaves, roots, gradients), strict=True):
-            leaf.grad = gradient
 
     def _as_own_error(self, error: Exception) -> GradcheckError:
         return as_code_error(self.name, error)

@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, erro
 from gradcheck.errors import UsageError
 
 
-@dataclass(slots=True)
+@dataclass
 class Code:
     """A callable of user code.
 
@@ -65,7 +66,7 @@ class Code:
         """True for a layer that stores its backward's needs: one call at a time."""
         return bool(getattr(self.foreign, "keeps_state", False))
 
-    @property
+    @cached_property
     def constants(self) -> tuple[float, ...]:
         """The numbers that its code mentions."""
         backward = getattr(self.foreign, "backward", None)

@@ -12,7 +12,7 @@ import torch
 from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.implementation.call_arguments import leaves_of
 from gradcheck.engines.implementation.code_error import CodeError
-from gradcheck.engines.implementation.precision_modes import REAL_DTYPES, SIGNIFICAND_BITS
+from gradcheck.engines.implementation.precision_modes import REAL_DTYPES, SIGNIFICAND_BITS, memory_address
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.host import Host
 
@@ -56,8 +56,8 @@ class CodeRun(GraphRun):
             if not isinstance(found, _NUMERIC):
                 raise CodeError(f"{self.engine.name} returned {type(found).__name__}, no tensor")
             found = torch.as_tensor(found)
-        here = _memory(found)
-        if here and any(_memory(one) == here for one in operands):
+        here = memory_address(found)
+        if here and any(memory_address(one) == here for one in operands):
             self.engine.observations.shares_memory = True
         if any(found is one for one in operands):
             found = found.view_as(found)
@@ -93,9 +93,3 @@ class CodeRun(GraphRun):
 def _dtype_of(host: Host, dtype: np.dtype) -> Any:
     """Return the host's dtype; cached, since NumPy builds its name each time."""
     return host.dtype(dtype.name)
-
-
-def _memory(tensor: torch.Tensor) -> int:
-    """Return the address of a tensor's memory; 0 if it has none to share."""
-    is_plain = tensor.layout is torch.strided and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-    return tensor.untyped_storage().data_ptr() if is_plain and tensor.numel() else 0

@@ -62,16 +62,10 @@ class NumpyPair:
         """True if both are methods of one object, such as a layer."""
         return self.owner is not None
 
-    def with_bound(self, names: Sequence[str]) -> NumpyPair:
-        """Return the pair with these parameters as further arguments."""
+    def changed(self, **attributes: Any) -> NumpyPair:
+        """Return the pair with other attributes, such as `bound`."""
         made = copy.copy(self)
-        made.bound = tuple(names)
-        return made
-
-    def with_structures(self, structures: Sequence[Any]) -> NumpyPair:
-        """Return the pair as one of the arrays in nested arguments."""
-        made = copy.copy(self)
-        made.structures = tuple(structures)
+        vars(made).update(attributes)
         return made
 
     def parameter_arrays(self) -> dict[str, np.ndarray]:
@@ -124,10 +118,8 @@ class NumpyPair:
         if self.owner is None:
             return self
         owner = copy_of(self.owner)
-        copied = copy.copy(self)
-        copied.forward, copied.backward = (method_of(owner, one, self.owner) for one in (self.forward, self.backward))
-        copied.owner = owner
-        return copied
+        forward, backward = (method_of(owner, one, self.owner) for one in (self.forward, self.backward))
+        return self.changed(owner=owner, forward=forward, backward=backward)
 
     def _stored(self, names: Sequence[str]) -> Any:
         own = getattr(self.owner, "__dict__", {})

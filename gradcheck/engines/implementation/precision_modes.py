@@ -142,20 +142,22 @@ class ForwardRounding(WatchingMode):
         given = [one for one in args if isinstance(one, torch.Tensor)]
         name = func._schema.name.rpartition("::")[2].removesuffix("_")
         casts = name in ("_to_copy", "copy") and any(significand_bits(one.dtype) >= self._bits for one in given)
-        viewed = () if func._schema.is_mutable else [_address(one) for one in given]
+        viewed = () if func._schema.is_mutable else [memory_address(one) for one in given]
         made = found if isinstance(found, (tuple, list)) else (found,)
         made = [one for one in made if isinstance(one, torch.Tensor) and significand_bits(one.dtype) < self._bits]
         if casts or name not in _EXACT:
-            self._rounded += [one for one in made if _address(one) not in viewed]
+            self._rounded += [one for one in made if memory_address(one) not in viewed]
         return found
 
     def rounds_beside(self, results: Iterable[torch.Tensor]) -> bool:
         """Return whether something else than these results is rounded."""
-        return not {_address(one) for one in self._rounded} <= {_address(one) for one in results}
+        return not {memory_address(one) for one in self._rounded} <= {memory_address(one) for one in results}
 
 
-def _address(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
+def memory_address(tensor: torch.Tensor) -> int:
+    """Return the address of a tensor's memory; 0 if it has none to share."""
+    is_plain = tensor.layout is torch.strided and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    return tensor.untyped_storage().data_ptr() if is_plain and tensor.numel() else 0
 
 
 class UnwrittenIsNan(WatchingMode):

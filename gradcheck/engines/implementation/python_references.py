@@ -179,12 +179,8 @@ def _write_source(found: Any, sources: list[str]) -> str:
 
 def _lambda_node(found: Any) -> ast.Lambda:
     """Return a lambda's syntax. Raises Unsupported if its line has several."""
-    code = found.__code__
-    listed = [
-        one
-        for one in ast.walk(_module_syntax(found))
-        if isinstance(one, ast.Lambda) and one.lineno == code.co_firstlineno
-    ]
+    code, nodes = found.__code__, ast.walk(_module_syntax(found))
+    listed = [one for one in nodes if isinstance(one, ast.Lambda) and one.lineno == code.co_firstlineno]
     own = [one for one in listed if [a.arg for a in one.args.args] == list(code.co_varnames[: code.co_argcount])]
     if len(own) != 1:
         raise Unsupported("its source cannot be shown")
@@ -229,7 +225,7 @@ def _names_around(top: ast.FunctionDef) -> set[str]:
 
 def _known_names(found: Any, at_once: set[str]) -> dict[str, Any]:
     """Return the objects that an object's functions name."""
-    parts = [_plain(one) for one in (found, *vars(found).values())]
+    parts = [getattr(one, "__func__", one) for one in (found, *vars(found).values())]
     functions = [one for one in parts if inspect.isfunction(inspect.unwrap(one))]
     around = [inspect.getclosurevars(inspect.unwrap(one)) for one in functions]
     known = {one.__name__: one for one in functions if one is not found and "<" not in one.__name__}
@@ -251,7 +247,3 @@ def _write_dependency(value: Any, name: str, sources: list[str]) -> None:
         except Unsupported:
             text = _write_instance(value, sources)
         sources.append(f"{name} = {text}")
-
-
-def _plain(one: Any) -> Any:
-    return getattr(one, "__func__", one)

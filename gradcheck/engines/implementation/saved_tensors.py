@@ -14,6 +14,7 @@ import torch
 
 from gradcheck.engines.define_by_run import last_backward_step
 from gradcheck.engines.implementation.code_error import as_code_error
+from gradcheck.engines.implementation.precision_modes import memory_address
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.engines.torch_nodes import nodes
 
@@ -87,7 +88,7 @@ def _kept_values(engine: CodeEngine, problem: Problem) -> Iterator[tuple[str, np
 def _kept(engine: CodeEngine, run: GraphRun) -> Iterator[tuple[str, torch.Tensor]]:
     """Yield the tensors that forward keeps, other than arguments and results."""
     roots = [one for one in run.tensors.values() if one.grad_fn is not None]
-    known = {_address(one) for one in (*run.leaves.values(), *run.constants.values()) if not one.requires_grad}
+    known = {memory_address(one) for one in (*run.leaves.values(), *run.constants.values()) if not one.requires_grad}
     for node in nodes(roots):
         kind = getattr(node, "_forward_cls", None)
         if kind is None:
@@ -95,7 +96,7 @@ def _kept(engine: CodeEngine, run: GraphRun) -> Iterator[tuple[str, torch.Tensor
         listed = [(f"saved_tensors[{number}]", one) for number, one in enumerate(_saved(node))]
         listed += [(f"ctx.{name}", one) for name, one in vars(node).items()]
         for name, one in listed:
-            if isinstance(one, torch.Tensor) and _is_made_in_forward(one) and _address(one) not in known:
+            if isinstance(one, torch.Tensor) and _is_made_in_forward(one) and memory_address(one) not in known:
                 yield name, one
 
 
@@ -110,7 +111,3 @@ def _saved(node: Any) -> tuple[Any, ...]:
         return tuple(node.saved_tensors)
     except RuntimeError:  # freed, or changed in place
         return ()
-
-
-def _address(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage().data_ptr() if tensor.layout is torch.strided else 0

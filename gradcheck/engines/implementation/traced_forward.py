@@ -29,16 +29,7 @@ _LARGEST = 24
 _OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "true_divide": "/", "matmul": "@", "mm": "@", "pow": "**"}
 #: Methods that change no number.
 _SAME = (
-    "clone",
-    "contiguous",
-    "detach",
-    "view_as",
-    "double",
-    "type_as",
-    "to",
-    "requires_grad_",
-    "alias",
-    "data",
+    *("clone", "contiguous", "detach", "view_as", "double", "type_as", "to", "requires_grad_", "alias", "data"),
     "from_numpy",
 )
 #: Methods that take sizes or axes one by one.
@@ -141,7 +132,9 @@ class ForwardTracer(TorchFunctionMode):
             return self._untraced(value)
         if isinstance(value, (tuple, list)):
             inside = [self._argument(one) for one in value]
-            return f"[{', '.join(inside)}]" if not isinstance(value, tuple) or _are_numbers(value) else _tuple(inside)
+            if not isinstance(value, tuple) or all(isinstance(one, int) for one in value):
+                return f"[{', '.join(inside)}]"
+            return f"({', '.join(inside)}{',' * (len(inside) == 1)})"
         if isinstance(value, slice):
             return ":".join("" if one is None else repr(one) for one in (value.start, value.stop))
         if value is Ellipsis:
@@ -165,14 +158,6 @@ class ForwardTracer(TorchFunctionMode):
         if array.size > _LARGEST or array.dtype.kind not in "biuf":
             raise Unsupported("an array that is not traced")
         return f"tensor({array.tolist()})"
-
-
-def _are_numbers(values: Sequence[Any]) -> bool:
-    return all(isinstance(one, int) for one in values)
-
-
-def _tuple(inside: Sequence[str]) -> str:
-    return f"({', '.join(inside)}{',' * (len(inside) == 1)})"
 
 
 def _name_of(func: Any) -> str:

@@ -15,6 +15,7 @@ from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.fed_graph import FedGraph
 from gradcheck.engines.tensor_class.members import (
     FreshTensor,
+    array_of,
     candidates,
     copied,
     is_related_type,
@@ -25,9 +26,7 @@ from gradcheck.engines.tensor_class.members import (
 )
 from gradcheck.engines.tensor_class.modules import modules_of
 from gradcheck.engines.tensor_class.pass_lookup import passes_of
-from gradcheck.engines.tensor_class.pass_runners import PassRunner
-from gradcheck.engines.tensor_class.returned_gradients import ReturnedGradients
-from gradcheck.engines.tensor_class.storages import array_of
+from gradcheck.engines.tensor_class.pass_runners import PassRunner, ReturnedGradients
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, signature_parameters
 from gradcheck.errors import Unsupported
 
@@ -230,13 +229,11 @@ class Api:
             named |= {name: keeps is retain_graph for name, keeps in self.keeping_arguments.items()}
         self.has_run_pass = True
         self.failed_passes += 1
-        runner = self.pass_runner or PassRunner(self._run_method)
+        method = self.backward_name  # perhaps the object's own
+        runner = self.pass_runner or PassRunner(lambda root, *seed, **named: getattr(root, method)(*seed, **named))
         given = runner.run(tensor, self.leaves(), seed, named)
         self.failed_passes -= 1
         self.returned_gradients.add(given, self.is_tensor, self._as_array)
-
-    def _run_method(self, root: Any, *seed: Any, **named: Any) -> Any:
-        return getattr(root, self.backward_name)(*seed, **named)  # perhaps the object's own
 
     @property
     def pass_function(self) -> Callable[..., Any]:

@@ -14,9 +14,8 @@ import numpy as np
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.fed_graph import SAMPLE, FedGraph, data_makers, fed_graph_of, maker_of, of_wrapped
-from gradcheck.engines.tensor_class.members import candidates, vars_of
+from gradcheck.engines.tensor_class.members import candidates, is_storage, vars_of
 from gradcheck.engines.tensor_class.pass_lookup import words_of
-from gradcheck.engines.tensor_class.storages import is_storage
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line, signature_parameters
 from gradcheck.errors import Unsupported, UsageError
 
@@ -132,13 +131,10 @@ def _sample_tensor(api: Api) -> Any:
     try:
         return _first_tensor(api)
     except UsageError:
-        if not _fill(api):
-            raise
-        try:
-            return _first_tensor(api)
-        except UsageError:
-            pass
-        api.data_name, api.other_arguments = "", {}
+        if _fill(api):
+            with suppress(UsageError):
+                return _first_tensor(api)
+            api.data_name, api.other_arguments = "", {}
         raise
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import reduce
 from math import prod
@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import Op
+from gradcheck.engines.base import Evaluation, as_tensor_error
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.call_forms import Library
-from gradcheck.engines.tensor_class.capabilities import Capabilities, assigned_seed, seed_arguments
+from gradcheck.engines.tensor_class.capabilities import Capabilities, as_seed
 from gradcheck.engines.tensor_class.foreign_engine import ForeignEngine
 from gradcheck.engines.tensor_class.op_calls import OpCalls
 from gradcheck.engines.tensor_class.user_code_guard import EngineError, is_deliberate, translate_errors
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
-from gradcheck.errors import NonScalarBackward, Unsupported
+from gradcheck.errors import GradcheckError, NonScalarBackward, TensorError, Unsupported
+from gradcheck.language.problem import Problem
 
 Seeds = list[np.ndarray | None]
 
@@ -112,9 +114,9 @@ class BackwardEngine(ForeignEngine):
             incoming = np.ones(shape, how.dtype)
         if incoming is not None and incoming.size == 1:
             incoming = incoming.reshape(shape)
-        given = () if incoming is None else seed_arguments(self.api, how.seed, incoming)
-        if incoming is not None and (new := assigned_seed(self.api, how.seed, incoming)) is not None:
-            self.api.set_gradient(root, new, False)
+        given = [] if incoming is None or how.seed == "none" else [as_seed(self.api, how.seed, incoming)]
+        if given and how.seed.startswith("assigned"):
+            self.api.set_gradient(root, given.pop(), False)
         self.api.backward(root, *given, keyword=how.keyword, retain_graph=keep)
 
     def values_of(self, root: Any) -> np.ndarray:
@@ -173,3 +175,70 @@ class BackwardEngine(ForeignEngine):
             is_summed = term.ndim and (len(roots) > 1 or not self.capabilities.starts_with_ones)
             terms.append(term.sum() if is_summed else term)
         return reduce(operator.add, terms)
+
+    # The bare graph -----------------------------------------------------------------------------
+
+    def evaluate_bare(self, problem: Problem) -> Evaluation:
+        """Evaluate the problem on its bare graph: its ops and its leaves alone.
+
+        Failures are repeated on it. Tensors do not retain gradients, so some are unread, and no op is tried beside the
+        graph, since all are known by then. The evaluation has no states, and Unsupported, if incoming gradients cannot
+        be given: if one takes a total of products with roots, that total is tried on leaves of its own, and if the
+        class is wrong there already, nothing else is reported. Nor is a second pass from such a total reported, if
+        only the root lies in between: in a pass of the class's own, which starts there, the root's first gradient
+        would be overwritten."""
+        self._is_bare = True
+        try:
+            found = self.evaluate(problem)
+            with self.fresh_session(problem.dtype):
+                error = self._seed_error(problem, found)
+            return found if error is None else Evaluation(self.name, (), error)
+        finally:
+            self._is_bare = False
+
+    def _seed_error(self, problem: Problem, found: Evaluation) -> TensorError | None:
+        passes = 0  # over this graph so far
+        for step, seeds, state in zip(problem.case.steps, problem.seeds, found.states, strict=False):
+            passes = 0 if step.action == "forward" else passes + (step.action == "backward")
+            roots = [state.values[root] for root in step.roots]
+            given = [seeds[root] for root in step.roots]
+            if roots and not self.accepts_seeds(roots, given):
+                message = f"{self.name} takes no incoming gradient, and is wrong in a root times one already"
+                return as_tensor_error(Unsupported(message, lacks="incoming gradients"))
+            if passes > 1 and problem.case.graph.keys() <= step.roots.keys() and not self._starts_at(roots, given):
+                message = f"{self.name} begins no pass at tensors of several numbers"
+                return as_tensor_error(Unsupported(message, lacks="second passes from these"))
+        return None
+
+    def _starts_at(self, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarray | None]) -> bool:
+        """Return whether passes start at these roots, and at no total of them."""
+        self.new_graph()
+        leaves = [self.leaf(np.asarray(root), True) for root in roots]
+        starts, _ = self.starts(leaves, list(seeds))
+        return all(any(start is leaf for leaf in leaves) for start in starts)
+
+    def accepts_seeds(self, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarray | None]) -> bool:
+        """Return whether passes give leaves like the roots these gradients.
+
+        It is True without a test if the class's own pass takes them. A product comes before the one with an incoming
+        gradient: a pass may stop there."""
+        with self.output.capturing():
+            try:
+                if self._starts_at(roots, seeds):
+                    return True
+                self.new_graph()
+                leaves = [self.leaf(np.asarray(root), True) for root in roots]
+                ones = [seed is None or bool(np.all(seed == 1)) for seed in seeds]  # else the total has a product
+                deeper = [
+                    one if plain else one * self.leaf(np.ones_like(one.array), False)
+                    for one, plain in zip(leaves, ones, strict=True)
+                ]
+                self.backward(deeper, list(seeds), True)
+                found = [leaf.grad for leaf in leaves]
+            except GradcheckError:
+                return False
+        rtol = 1e-9 if self.capabilities.dtype == "float64" else 1e-2
+        return all(
+            got is not None and got.shape == leaf.shape and np.allclose(got, 1.0 if seed is None else seed, rtol, rtol)
+            for leaf, got, seed in zip(leaves, found, seeds, strict=True)
+        )

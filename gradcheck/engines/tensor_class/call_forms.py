@@ -252,9 +252,7 @@ def _same(a: Any, b: Any) -> bool:
 
 def _named_forms(op: Op, name: str, settings: list[int], library: Library, exact: bool) -> Iterator[CallForm]:
     listed = next((i for i, parameter in enumerate(op.parameters) if parameter.name == op.variadic), None)
-    arguments = [
-        FormArgument(i, spread=i == listed) for i in range(len(op.parameters))
-    ]  # einsum("ij,jk", a, b) is spread
+    arguments = [FormArgument(i, spread=i == listed) for i in range(len(op.parameters))]  # as in einsum("ij,jk", a, b)
     for count, words in _argument_splits(op, settings):
         positional = tuple(arguments[:count])
         keywords = tuple((word, replace(arguments[i], packed=word == "axes")) for word, i in words)

@@ -64,19 +64,8 @@ class Capabilities:
 UNKNOWN = Capabilities("array", keeps_intermediates=True, keeps_graph=True)
 
 
-def seed_arguments(api: Api, seed: SeedKind, incoming: np.ndarray) -> tuple[Any, ...]:
-    """Return the arguments of `backward` for an incoming gradient."""
-    if seed not in ("array", "tensor"):
-        return ()
-    return (_as_seed(api, seed, incoming),)
-
-
-def assigned_seed(api: Api, seed: SeedKind, incoming: np.ndarray) -> Any:
-    """Return the gradient to assign to the root before the pass, if any."""
-    return _as_seed(api, seed, incoming) if seed.startswith("assigned") else None
-
-
-def _as_seed(api: Api, seed: SeedKind, incoming: np.ndarray) -> Any:
+def as_seed(api: Api, seed: SeedKind, incoming: np.ndarray) -> Any:
+    """Return an incoming gradient in the form of the class."""
     if seed.endswith("tensor"):
         return api.make(incoming, False)
     return float(incoming.reshape(-1)[0]) if api.is_scalar else api.stored(incoming)
@@ -92,12 +81,8 @@ def check_can_accumulate(api: Api, gradient: np.ndarray | None) -> None:
         raise Unsupported(f"{api.name} adds nothing to a gradient that is there", lacks="gradients that add up")
 
 
-def conventions_of(can: Capabilities, is_scalar: bool) -> tuple[Fact, ...]:
-    """Return the conventions of a class, the most important first."""
-    return tuple(_convention_facts(can, is_scalar))
-
-
-def _convention_facts(can: Capabilities, is_scalar: bool) -> Iterator[Fact]:
+def class_conventions(can: Capabilities, is_scalar: bool) -> Iterator[Fact]:
+    """Yield the conventions of a class, the most important first."""
     if can.not_understood:
         yield fact("not_understood", why=fact("said", text=can.not_understood))
         return

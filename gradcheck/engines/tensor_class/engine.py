@@ -15,9 +15,8 @@ from gradcheck.engines.base import Evaluation
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.backward_engine import BackwardEngine
-from gradcheck.engines.tensor_class.bare_graph import accepts_seeds, evaluate_on_bare_graph
 from gradcheck.engines.tensor_class.call_forms import CallForm, Library, Shape
-from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, check_can_accumulate, conventions_of
+from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, check_can_accumulate, class_conventions
 from gradcheck.engines.tensor_class.capability_learning import learn_capabilities
 from gradcheck.engines.tensor_class.hypotheses import has_right_complex_gradients
 from gradcheck.engines.tensor_class.pass_lines import line_of_mistake
@@ -96,14 +95,6 @@ class TensorClassEngine(BackwardEngine):
         again = self.evaluate_bare(problem)
         return found if again.error is not None and again.error.kind == found.error.kind else again
 
-    def evaluate_bare(self, problem: Problem) -> Evaluation:
-        """Evaluate the problem on the bare graph: see `bare_graph`."""
-        self._is_bare = True
-        try:
-            return evaluate_on_bare_graph(self, problem)
-        finally:
-            self._is_bare = False
-
     def comparisons(self) -> AbstractContextManager[ComparisonCount]:
         """Count comparisons of its objects in the block."""
         return count_comparisons(self.library.modules)
@@ -112,11 +103,6 @@ class TensorClassEngine(BackwardEngine):
         """Return the line of the pass that makes a mistake: see `pass_lines`."""
         names = {self.api.gradient_name, self.api.gradient_field} - {""}
         return line_of_mistake(kind, names, self.api.pass_function, lambda: self.evaluate_bare(problem))
-
-    def accepts_seeds(self, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarray | None]) -> bool:
-        """Return whether such roots get these gradients: see `bare_graph`."""
-        with self.output.capturing():
-            return accepts_seeds(self, roots, seeds)
 
     # Tensors ------------------------------------------------------------------------------------
 
@@ -149,8 +135,7 @@ class TensorClassEngine(BackwardEngine):
         """The class's intended deviations from torch; empty before the first case."""
         if self._capabilities is None:
             return ()
-        own = conventions_of(self._capabilities, self.api.is_scalar)
-        return (*own, *self._other_pass(), *self.provided)
+        return (*class_conventions(self._capabilities, self.api.is_scalar), *self._other_pass(), *self.provided)
 
     def _other_pass(self) -> Iterator[Fact]:
         """Yield what to know of passes that are not run as the class's method."""

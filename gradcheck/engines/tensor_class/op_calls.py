@@ -13,7 +13,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import TABLE, Op, lookup
 from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.call_forms import SHAPED, CallForm, Shape
+from gradcheck.engines.tensor_class.call_forms import SHAPED, CallForm
 from gradcheck.engines.tensor_class.foreign_engine import ForeignEngine
 from gradcheck.engines.tensor_class.members import method_of
 from gradcheck.engines.tensor_class.op_lookup import NoForm, OpLookup
@@ -56,7 +56,12 @@ class OpCalls:
             shape = np.shape(compute(op, bound)) if op.name in SHAPED else ()
             given = [engine.native(op, value) for value in bound]
             given = [engine.lift(value) for value in given] if form.lifted else given
-        result = self._call_form(op, form, bound, (given, shape))
+        try:
+            with guarded_call(op, bound, form):
+                result = form.call(engine.library, given, shape)
+        except EngineError:
+            engine.note_call(LibraryCall(None, op, form, bound, shape))
+            raise
         with translate_errors(f"reading what its {op.name} returned"):
             values = engine.read(result)
         if values is None:
@@ -69,15 +74,6 @@ class OpCalls:
         made.unread = any(result is tensor.tensor for tensor in given)
         engine.note_call(LibraryCall(made, op, form, bound, shape))
         return made
-
-    def _call_form(self, op: Op, form: CallForm, bound: tuple[Any, ...], given: tuple[list[Any], Shape]) -> Any:
-        """Return the library's result."""
-        try:
-            with guarded_call(op, bound, form):
-                return form.call(self.engine.library, *given)
-        except EngineError:
-            self.engine.note_call(LibraryCall(None, op, form, bound, given[1]))
-            raise
 
     def detach(self, tensor: WrappedTensor) -> WrappedTensor:
         """Return the library's detached tensor, or a new one of the same values."""

@@ -13,7 +13,7 @@ from typing import Any
 from gradcheck.autograd.op import lookup
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.members import vars_of
-from gradcheck.engines.tensor_class.pass_runners import ForeignTape, LeafMode, PassRunner, pass_by_attribute
+from gradcheck.engines.tensor_class.pass_runners import ForeignTape, PassRunner, pass_by_attribute
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, signature_parameters
 from gradcheck.errors import Unsupported
 
@@ -39,11 +39,10 @@ def passes_of(kind: type, made: Any, gradient_name: str, homes: Sequence[ModuleT
     """Yield pass runners for the class of `made`, the likeliest first."""
     functions = list(_functions(homes))
     methods = [_dispatched(getattr(kind, name), name) for name in _methods(kind)]
-    runners = [
-        runner
-        for leaf_mode in ("alone", "listed", "each")
-        for runner in _passes_with_mode(leaf_mode, (*functions, *methods))
-    ]
+    counted = [(function, *_arity(function)) for function in (*functions, *methods)]
+    runners = [PassRunner(function) for function, least, most in counted if least <= 2 and most >= 1]
+    for mode in ("listed", "each"):
+        runners += [PassRunner(function, mode) for function, least, most in counted if least <= 3 and most >= 2]
     yield from runners
     yield from _tape_passes(homes, kind)
     yield from _trainer_passes(homes, made)
@@ -60,13 +59,6 @@ def passes_of(kind: type, made: Any, gradient_name: str, homes: Sequence[ModuleT
         yield PassRunner(_dispatched(getattr(kind, name), name))
         for attribute in _empty_attributes(made):
             yield PassRunner(_gradient_asked(attribute, name, getattr(made, attribute)), "each")
-
-
-def _passes_with_mode(leaf_mode: LeafMode, functions: Sequence[Callable[..., Any]]) -> Iterator[PassRunner]:
-    for function in functions:
-        least, most = _arity(function)
-        if least <= (2 if leaf_mode == "alone" else 3) and most >= (1 if leaf_mode == "alone" else 2):
-            yield PassRunner(function, leaf_mode)
 
 
 def _dispatched(method: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.node import array_attributes
 from gradcheck.autograd.op import Op
 from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class.call_forms import CallForm
@@ -38,25 +39,14 @@ def problem_source(engine: TensorClassEngine, problem: Problem, wanted: tuple[st
     return "\n".join([*writer.where, "import numpy as np", *imports, *body]) + "\n"
 
 
-@dataclass(frozen=True, slots=True)
+@array_attributes("tensor")
+@dataclass(frozen=True)
 class WrittenTensor:
     """A tensor of the engine, with its expression."""
 
     tensor: WrappedTensor
     text: str
     needs_no_brackets: bool = True
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.tensor.dtype
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.tensor.shape
-
-    @property
-    def ndim(self) -> int:
-        return self.tensor.ndim
 
 
 class _ProblemWriter:

@@ -229,13 +229,9 @@ class ScalarCalls(OpCalls):
         except (EngineError, EndlessRecursion, Unsupported):
             if not any(_is_named_constant(value) for value in bound):
                 raise
-        return self._elementwise(op, tuple(self._own_constant(value) for value in bound))
-
-    def _own_constant(self, value: Any) -> Any:
-        """Return a named constant in the class's numbers; other values unchanged."""
-        if not _is_named_constant(value):
-            return value
-        return self.engine.new(value.array.astype(self.engine.held_dtype), False)
+        new, dtype = self.engine.new, self.engine.held_dtype
+        own = (new(value.array.astype(dtype), False) if _is_named_constant(value) else value for value in bound)
+        return self._elementwise(op, tuple(own))
 
     def _elementwise(self, op: Op, bound: tuple[Any, ...]) -> WrappedTensor:
         count = len(op.rules)

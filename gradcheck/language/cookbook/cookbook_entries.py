@@ -72,14 +72,10 @@ class Entry:
         return _renamed(self, {**_fresh_names(self, set(names.values())), **names})
 
 
+@cache
 def entries(text: str | None = None) -> tuple[Entry, ...]:
     """Return all entries in the order of the files."""
-    return _shipped() if text is None else tuple(map(_entry, json.loads(text)))
-
-
-@cache
-def _shipped() -> tuple[Entry, ...]:
-    return entries(INDEX.read_text(encoding="utf-8"))
+    return tuple(map(_entry, json.loads(INDEX.read_text(encoding="utf-8") if text is None else text)))
 
 
 def _entry(data: Mapping[str, Any]) -> Entry:

@@ -290,13 +290,8 @@ _BOUNDS = {**dict.fromkeys(("max", "maximum", "fmax"), "min"), **dict.fromkeys((
 def _instead_of_number(op: Op, parameter: Parameter, value: Any) -> str:
     if type(value) not in PLAIN_TYPES or not (op.elementwise or op.name in _BOUNDS or parameter.name == "target"):
         return ""
-    return number_hint(op.name, value, "x")
-
-
-def number_hint(name: str, number: Any, tensor: str) -> str:
-    """Return a hint for an op that takes tensors alone, given a number."""
-    bound = _BOUNDS.get(name)
+    bound = _BOUNDS.get(op.name)
     if bound is None:
-        return f"write full_like({tensor}, {number!r}) for {number!r}"
-    clamped = f"clamp({tensor}, {bound}={number!r})"
-    return f"write relu({tensor}) or {clamped}" if bound == "min" and number == 0 else f"write {clamped}"
+        return f"write full_like(x, {value!r}) for {value!r}"
+    clamped = f"clamp(x, {bound}={value!r})"
+    return f"write relu(x) or {clamped}" if bound == "min" and value == 0 else f"write {clamped}"

@@ -141,7 +141,9 @@ def run_instruction(
     if kind is Literal:
         return what
     if kind is Derivative:
-        return _derivative(what, gradients)
+        if gradients is None or what not in gradients:
+            raise InvalidCase(f"{what} is not known here")
+        return gradients[what]
     return _gradient(what, gradients) if kind is Gradient else _evaluate_other(kind, what, parts, host)
 
 
@@ -180,12 +182,6 @@ def _constant_value(name: str, names: Mapping[str, Any], host: Host) -> Any:
     if word is None:
         raise InvalidCase(f"unknown name '{name}'", hint=did_you_mean(name, names))
     return word.value if isinstance(word, Literal) else host.dtype(word.name)
-
-
-def _derivative(name: str, gradients: Mapping[str, Any] | None) -> Any:
-    if gradients is None or name not in gradients:
-        raise InvalidCase(f"{name} is not known here")
-    return gradients[name]
 
 
 def _gradient(name: str, gradients: Mapping[str, Any] | None) -> Any:

@@ -76,7 +76,7 @@ def _written_extent(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> in
 
     NumPy limits it for a shape of no elements too, such as [2**62, 0]; torch does not.
     """
-    places = _places_of_extents(op)
+    places = _places(op, "size", "pad", op.variadic, *(("n", "m") if op.name == "eye" else ()))
     if not places:
         return 0
     try:
@@ -86,12 +86,6 @@ def _written_extent(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> in
     written = [bound[place] if isinstance(bound[place], (list, tuple)) else (bound[place],) for place in places]
     sizes = [max(size, 1) for given in written for size in given if type(size) is int]
     return max(sizes, default=0) if op.name in _PADDING else math.prod(sizes)
-
-
-@cache
-def _places_of_extents(op: Op) -> tuple[int, ...]:
-    names = {"size", "pad", op.variadic} | ({"n", "m"} if op.name == "eye" else set())
-    return tuple(i for i, parameter in enumerate(op.parameters) if parameter.name in names)
 
 
 def too_large(op: str, count: int, limit: int) -> TooLarge:
@@ -139,7 +133,7 @@ def _is_floating(dtype: Any) -> bool:
 
 def _declared_elements(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> int:
     bound = op.bind(args, kwargs)
-    for place in _places_of_sizes(op):
+    for place in _places(op, "size", op.variadic):
         if isinstance(bound[place], (list, tuple)):
             _check_sizes(op, bound[place])
     try:
@@ -151,8 +145,9 @@ def _declared_elements(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], li
 
 
 @cache
-def _places_of_sizes(op: Op) -> tuple[int, ...]:
-    return tuple(i for i, parameter in enumerate(op.parameters) if parameter.name in ("size", op.variadic))
+def _places(op: Op, *names: str | None) -> tuple[int, ...]:
+    """Return the places of the parameters with these names."""
+    return tuple(i for i, parameter in enumerate(op.parameters) if parameter.name in names)
 
 
 def _check_sizes(op: Op, sizes: list[Any] | tuple[Any, ...]) -> None:

@@ -40,13 +40,6 @@ class InternPool:
             self.parts.append(made)
         return self._by_content[key]
 
-    def tree_sizes(self) -> dict[int, int]:
-        """Return the number of nodes of each part as a tree, by id."""
-        found: dict[int, int] = {}
-        for part in self.parts:
-            found[id(part)] = 1 + sum(found[id(child)] for child in part.children)
-        return found
-
 
 class Derivation(NamedTuple):
     """Steps in order (a case's `let`) and formulas that use them."""
@@ -100,7 +93,9 @@ def _steps(pool: InternPool, roots: list[Expr], least: int) -> set[int]:
     The uses of a part follow from those of its parents, so the largest parts come first.
     """
     found: set[int] = set()
-    sizes = pool.tree_sizes()
+    sizes: dict[int, int] = {}
+    for part in pool.parts:
+        sizes[id(part)] = 1 + sum(sizes[id(child)] for child in part.children)
     times = Counter(map(id, roots))
     for part in reversed(pool.parts):
         enough = min(least, MIN_MANY_USES_NODES) if times[id(part)] >= MANY_USES else least

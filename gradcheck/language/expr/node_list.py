@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from gradcheck.language.expr.nodes import (
-    Attribute,
-    Call,
-    Expr,
-    Literal,
-    Named,
-    Sequence,
-    Slice,
-)
+from gradcheck.language.expr.nodes import Call, Expr, Literal, Sequence, Slice
 
-#: Children before parents: a node's kind, its own fields and its number of children; or the number of an earlier node
-#: that occurs again.
-NodeList: TypeAlias = "list[tuple[type[Expr], tuple[Any, ...], int] | int]"
+#: Children before parents: a node's kind, its label or value, its column and its number of children; or the number of
+#: an earlier node that occurs again.
+NodeList: TypeAlias = "list[tuple[type[Expr], tuple[Any, ...], int, int] | int]"
 
 
 def to_node_list(root: Expr, shares: bool = True) -> NodeList:
@@ -32,7 +23,8 @@ def to_node_list(root: Expr, shares: bool = True) -> NodeList:
         node, is_ready = todo.pop()
         if is_ready:
             numbers[id(node)] = len(numbers)
-            found.append((type(node), _own_fields(node), len(node.children)))
+            label = (node.value,) if isinstance(node, Literal) else node.label
+            found.append((type(node), label, node.at, len(node.children)))
         elif shares and id(node) in numbers:
             found.append(numbers[id(node)])
         else:
@@ -49,40 +41,21 @@ def from_node_list(flat: NodeList) -> Expr:
         if isinstance(what, int):
             stack.append(made[what])
             continue
-        kind, own, count = what
+        kind, label, at, count = what
         start = len(stack) - count
-        made.append(_rebuild_node(kind, own, stack[start:]))
+        made.append(_rebuild_node(kind, label, at, stack[start:]))
         stack[start:] = made[-1:]
     return stack[0]
 
 
-def _own_fields(node: Expr) -> tuple[Any, ...]:
-    match node:
-        case Call(op, args, kwargs):
-            return op, len(args), tuple([key for key, _ in kwargs]), node.at
-        case Named(name) | Attribute(_, name):
-            return name, node.at
-        case Literal(value):
-            return value, node.at
-        case Sequence(_, is_tuple):
-            return is_tuple, node.at
-        case Slice():
-            return *node.label, node.at
-        case _:
-            raise TypeError(f"{type(node).__name__} is no expression")
-
-
-def _rebuild_node(kind: type[Expr], own: tuple[Any, ...], children: list[Expr]) -> Expr:
-    *said, at = own
-    made: Any = kind
+def _rebuild_node(kind: Any, label: tuple[Any, ...], at: int, children: list[Expr]) -> Expr:
     if kind is Call:
-        op, count, keys = said
-        pairs = tuple(zip(keys, children[count:], strict=True))
-        return Call(op, tuple(children[:count]), pairs, at=at)
+        op, count, *keys = label
+        return Call(op, tuple(children[:count]), tuple(zip(keys, children[count:], strict=True)), at=at)
     if kind is Sequence:
-        return Sequence(tuple(children), *said, at=at)
+        return Sequence(tuple(children), label[0], at=at)
     if kind is Slice:
-        rest: Iterator[Expr] = iter(children)
-        return Slice(*(None if is_missing else next(rest) for is_missing in said), at=at)
-    found: Expr = made(*children, *said, at=at)
+        rest = iter(children)
+        return Slice(*(None if is_missing else next(rest) for is_missing in label), at=at)
+    found: Expr = kind(*children, *label, at=at)
     return found

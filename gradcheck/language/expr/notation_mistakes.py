@@ -29,8 +29,7 @@ SIGNS: dict[str, str] = {
     **dict.fromkeys("−–—‐‑", "-"),
     **dict.fromkeys("×·⋅∗⊙∘∙•", " * "),
     **dict.fromkeys("ᵀ⊤", ".T"),
-    "÷": " / ",
-    "⁄": " / ",
+    **dict.fromkeys("÷⁄", " / "),
     "²": " ** 2",
     "³": " ** 3",
     "≤": "<=",
@@ -88,7 +87,15 @@ def find_notation_mistake(text: str) -> NotationMistake | None:
 
 
 def _fixed_message(message: str, hint: str, new: str | None = None) -> Callable[[re.Match[str]], NotationMistake]:
-    return lambda found: NotationMistake(found.start(), message, hint if new is None else Hint(hint, found[0], new))
+    """Return a habit's teller; `{0}` is the matched text, `{1}` a group."""
+
+    def tell(found: re.Match[str]) -> NotationMistake:
+        parts = [part.strip() for part in (found[0], *found.groups(""))]
+        said = hint.format(*parts)
+        said = said if new is None else Hint(said, found[0], new.format(*parts))
+        return NotationMistake(found.start(), message.format(*parts), said)
+
+    return tell
 
 
 def _transposed(found: re.Match[str]) -> NotationMistake:
@@ -145,16 +152,6 @@ def _stuck(found: re.Match[str]) -> NotationMistake | None:
     return NotationMistake(found.start(2), f"nothing stands between '{number}' and '{word}'", hint)
 
 
-def _norm(found: re.Match[str]) -> NotationMistake:
-    new = f"linalg.norm({found[1].strip()})"
-    return NotationMistake(found.start(), "bars are no norm", Hint(f"write {new}", found[0], new))
-
-
-def _bars(found: re.Match[str]) -> NotationMistake:
-    new = f"abs({found[1].strip()})"
-    return NotationMistake(found.start(), "bars are no absolute value", Hint(f"write {new}", found[0], new))
-
-
 def _keyword(found: re.Match[str]) -> NotationMistake:
     return NotationMistake(
         found.start(2), "a keyword has '=', not ':'", Hint(f"write {found[1]}={found[3]}", found[2], "=")
@@ -170,20 +167,18 @@ HABITS: tuple[_Habit, ...] = (
     (r"^\s*[-+]?[\d.]+(?:\s+[-+]?[\d.]+)+\s*$", _row),
     (r"(?<!\w)(\w*+)(\^\s*(?:\{\s*\\?(?:T|top|intercal)\s*\}|\\(?:top|intercal)\b|T\b))", _transposed),
     (r"((?<!\w)\w++|(?<=[)\]]))(\.?')(?!\w)", _transposed),
-    (r"(?P<mark>//|%)(?=(?: +[A-Za-z']+){2,} *$)",
-     lambda found: NotationMistake(
-         found.start("mark"), f"{found['mark']} begins no comment", "a comment begins with #")),
+    (r"(?://|%)(?=(?: +[A-Za-z']+){2,} *$)",
+     _fixed_message("{0} begins no comment", "a comment begins with #")),
     (r"(?<!\w)(\w++)\(\s*+:\s*+\)",
-     lambda found: NotationMistake(found.start(), f"{found[0]} is not part of the language",
-                        Hint(f"write {found[1]}.flatten()", found[0], f"{found[1]}.flatten()"))),
+     _fixed_message("{0} is not part of the language", "write {1}.flatten()", "{1}.flatten()")),
     (r"\.\^", _fixed_message(".^ is not part of the language", "a power is written **", "**")),
-    (r"(?<![\d.])\.\*\*?", _fixed_message(".* is not part of the language", "a product by elements is written *",
-                                 "*")),
+    (r"(?<![\d.])\.\*\*?", _fixed_message(".* is not part of the language", "a product by elements is written *", "*")),
     (r"(?<![\d.])\./", _fixed_message("./ is not part of the language", "a quotient by elements is written /", "/")),
     (r"\\(\w+)", _latex),
     ("|".join(map(re.escape, (*SIGNS, *_FUNCTIONS))), _sign),
-    (r"\|\|([^|]+)\|\|", _norm),
-    (r"(?<![\w)\]] )(?<![\w)\]])\|([^|]+)\|", _bars),
+    (r"\|\|([^|]+)\|\|", _fixed_message("bars are no norm", "write linalg.norm({1})", "linalg.norm({1})")),
+    (r"(?<![\w)\]] )(?<![\w)\]])\|([^|]+)\|",
+     _fixed_message("bars are no absolute value", "write abs({1})", "abs({1})")),
     (r"&&", _fixed_message("&& is not part of the language", "write &, with brackets: (x > 0) & (x < 1)", "&")),
     (r"(?<=[\w)\]\d] )\|\|(?= ?[\w(])(?![^|]*\|\|)",
      _fixed_message("|| is not part of the language", "write |, with brackets: (x < 0) | (x > 1)", "|")),
@@ -194,10 +189,9 @@ HABITS: tuple[_Habit, ...] = (
     (r";", _fixed_message("a semicolon parts no expressions", "write each on a line of its own, with a name")),
     (r"(?<=[(,\s])(dim|axis|keepdim|keepdims|dtype)\s*(:)\s*(\w+)", _keyword),
     (r"(?<=einsum\()\s*\w+(?:,\w+)*\s*->\s*\w*",
-     lambda found: NotationMistake(found.start(), "the equation of einsum is a text",
-                        Hint(f"write '{found[0].strip()}'", found[0], f"'{found[0].strip()}'"))),
+     _fixed_message("the equation of einsum is a text", "write '{0}'", "'{0}'")),
     (r"\b(exp|log|sin|cos|tanh|sqrt)\s*\^\s*(\w+)",
-     lambda found: NotationMistake(found.start(), f"'{found[1]}' is a function", f"write {found[1]}({found[2]})")),
+     _fixed_message("'{1}' is a function", "write {1}({2})")),
     (r"(?<=\w)\{", _fixed_message("braces are no index and no call", "write x[0] for an element, f(x) for a call")),
     (r"->|=>", _fixed_message("an arrow is not part of the language", "write the result alone")),
     (r"[-+*/@]=", _fixed_message("an assignment is not part of the language", "give the result a name of its own")),

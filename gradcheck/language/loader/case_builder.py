@@ -11,7 +11,7 @@ from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import DERIVATIVE_SECTIONS, Case, Claim, Generalize, Step, Value
 from gradcheck.language.loader import model
 from gradcheck.language.loader.circular_formulas import CircularityChecker
-from gradcheck.language.loader.derivative_reader import DerivativeReader, listed_derivations
+from gradcheck.language.loader.derivative_reader import DerivativeReader
 from gradcheck.language.loader.expression_reader import ExpressionReader
 from gradcheck.language.loader.implementation_reader import ImplementationReader
 from gradcheck.language.loader.name_scope import MOST_COMPARED, NameScope, TooManyErrors
@@ -97,13 +97,12 @@ class _CaseReader:
         """Return the case; it is complete if there are no errors."""
         said = self.model
         self._require()
-        self._check_name()
         inputs, constants = self._leaf_values()
         let = self._ordered("let", said.let, self.tensors, gradients=True)
-        self.circular = CircularityChecker(self.scope, self.model.graph, let)
-        derivatives = DerivativeReader(self.expressions, self.known, let)
+        circular = CircularityChecker(self.scope, self.model.graph, let)
+        self.derivations = derivations = DerivativeReader(self.expressions, self.known, circular)
         stated_derivatives: dict[str, Any] = {
-            section: derivatives.read(section, getattr(said, section)) for section in DERIVATIVE_SECTIONS
+            section: derivations.read(section, getattr(said, section)) for section in DERIVATIVE_SECTIONS
         }
         tolerance, engine_tolerance = read_tolerances(self.scope, said.tolerance)
         return Case(
@@ -120,7 +119,7 @@ class _CaseReader:
             checks=self._checks(("checks",), said.checks),
             shapes=self.shapes.shapes,
             symbol_sizes=self.shapes.resolve_sizes({**inputs, **constants}),
-            values=self._claimed_values(("values",), said.values),
+            values=self._values_of(("values",), said.values, _TENSORS, "the tensor", random=False),
             expected=self._expected(("expected",), said.expected),
             generalize=self._generalize(),
             implementations=ImplementationReader(self.expressions, self._known_above()).read(said.implementations),
@@ -138,8 +137,6 @@ class _CaseReader:
             message = f"'{section}' is empty" if there else f"a case needs '{section}'"
             hint = f"below '{section}:' stand lines such as {example}"
             self.scope.add_error(message, (section,) if there else (), hint, key=there)
-
-    def _check_name(self) -> None:
         name = self.model.name
         if name and (not name.isprintable() or name != name.strip() or len(name) > 200):
             hint = "one line of at most 200 characters, without blanks around it"
@@ -201,9 +198,9 @@ class _CaseReader:
             roots=self._roots((*path, "backward"), said.backward),
             retain_graph=said.retain_graph,
             names=self._cleared((*path, "zero_grad"), said.zero_grad),
-            inputs=self._new_inputs((*path, "forward"), said.forward),
+            inputs=self._values_of((*path, "forward"), said.forward, ("inputs",), "the input", leaf=True),
             raises=said.raises,
-            values=self._claimed_values((*path, "values"), said.values),
+            values=self._values_of((*path, "values"), said.values, _TENSORS, "the tensor", random=False),
             expected=self._expected((*path, "expected"), said.expected),
             checks=self._checks((*path, "checks"), said.checks),
             place=self.document.place(path),
@@ -223,13 +220,12 @@ class _CaseReader:
             self.scope.check_reference((*path, i), _DIFFERENTIABLE, "the tensor", name)
         return tuple(said)
 
-    def _new_inputs(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value]:
-        entries = self._entries_for_tensors(path, said, ("inputs",), "the input")
-        return _readable({name: self.values.read(at, data, self.leaves, leaf=True) for name, at, data in entries})
-
-    def _claimed_values(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value]:
-        entries = self._entries_for_tensors(path, said, _TENSORS, "the tensor")
-        return _readable({name: self.values.read(at, data, self.leaves, random=False) for name, at, data in entries})
+    def _values_of(
+        self, path: Path, said: Mapping[str, Any], sections: tuple[str, ...], what: str, **how: bool
+    ) -> dict[str, Value]:
+        entries = self._entries_for_tensors(path, said, sections, what)
+        read = {name: self.values.read(at, data, self.leaves, **how) for name, at, data in entries}
+        return {name: value for name, value in read.items() if value is not None}
 
     def _expected(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value | None]:
         """Read known gradients; null says that a tensor has none."""
@@ -241,18 +237,8 @@ class _CaseReader:
         return read
 
     def _derivations(self, section: str, said: Mapping[str, Any]) -> dict[str, tuple[Claim, ...]]:
-        read = {}
-        for name, at, data in self._entries_for_tensors((section,), said, _DIFFERENTIABLE, "the gradient of"):
-            claims = (self._derivation(name, path, one) for path, one in listed_derivations(self.scope, at, data))
-            read[name] = tuple(claim for claim in claims if claim is not None)
-        return read
-
-    def _derivation(self, tensor: str, path: Path, data: Any) -> Claim | None:
-        """Read a formula for a tensor's gradient, which it may not use."""
-        claim = self.expressions.read(path, data, self.known, gradients=True)
-        if claim is None or not self.circular.report_if_circular(tensor, path, claim):
-            return claim
-        return None
+        entries = self._entries_for_tensors((section,), said, _DIFFERENTIABLE, "the gradient of")
+        return {name: self.derivations.claims(name, at, data) for name, at, data in entries}
 
     def _checks(self, path: Path, said: list[Any]) -> tuple[Claim, ...]:
         claims = [self.expressions.read((*path, i), data, self.known, gradients=True) for i, data in enumerate(said)]
@@ -298,7 +284,3 @@ class _CaseReader:
                 found = self.document.key_places((section,))
                 places.update({f"{section}.{name}": place for name, place in found.items()})
         return places
-
-
-def _readable(values: Mapping[str, Value | None]) -> dict[str, Value]:
-    return {name: value for name, value in values.items() if value is not None}

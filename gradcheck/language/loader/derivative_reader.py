@@ -1,4 +1,4 @@
-"""Claims about Jacobians and Hessians: pairs of tensors, and derivations."""
+"""Derivations of gradients; claims about Jacobians and Hessians."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from gradcheck.language.case import Claim
 from gradcheck.language.expr.nodes import Derivative
-from gradcheck.language.expr.traverse import derivatives_in, free_names
+from gradcheck.language.loader.circular_formulas import CircularityChecker, Term
 from gradcheck.language.loader.expression_reader import ExpressionReader
 from gradcheck.language.loader.name_scope import NameScope
 from gradcheck.language.loader.yaml_document import Path, path_text
@@ -16,14 +16,11 @@ _DIFFERENTIABLE = ("inputs", "graph")
 
 
 class DerivativeReader:
-    """Reads these sections of one case, whose derivation steps are `let`."""
+    """Reads the derivations of one case, of which none may be circular."""
 
-    def __init__(self, expressions: ExpressionReader, known: Collection[str], let: Mapping[str, Claim]) -> None:
-        self.expressions, self.scope, self.known = expressions, expressions.scope, known
-        self._uses: dict[str, set[Derivative]] = {}  # the derivatives that each step uses, by other steps too
-        for name, claim in let.items():
-            self._uses[name] = set(derivatives_in(claim.expr))
-            self._uses[name].update(*(self._uses[one] for one in free_names(claim.expr) if one in self._uses))
+    def __init__(self, expressions: ExpressionReader, known: Collection[str], circular: CircularityChecker) -> None:
+        self.expressions, self.scope = expressions, expressions.scope
+        self.known, self.circular = known, circular
 
     def read(self, section: str, said: Mapping[str, Any]) -> dict[str, dict[str, tuple[Claim, ...]]]:
         """Return the claims by tensor, then by `x`, or `w, b` of a Hessian."""
@@ -43,8 +40,7 @@ class DerivativeReader:
                 if joined in read[name]:
                     self.scope.add_error(f"{own.name} is stated twice", path, "write a list of derivations", key=True)
                     continue
-                claims = (self._claim(own, at, one) for at, one in listed_derivations(self.scope, path, data))
-                read[name][joined] = tuple(claim for claim in claims if claim is not None)
+                read[name][joined] = self.claims(own, path, data)
         return read
 
     def _tensors(self, kind: str, path: Path, key: str) -> list[str] | None:
@@ -61,21 +57,13 @@ class DerivativeReader:
         known = [self.scope.check_reference(path, _DIFFERENTIABLE, f"the {kind} by", name) for name in names]
         return [*names, *names][:2] if kind == "hessian" and all(known) else names if all(known) else None
 
-    def _claim(self, own: Derivative, path: Path, data: Any) -> Claim | None:
-        """Read a derivation, which may not use what it claims."""
-        claim = self.expressions.read(path, data, self.known, gradients=True)
-        if claim is None:
-            return None
-        names = free_names(claim.expr)
-        step = next((name for name in names if own in self._uses.get(name, ())), "")
-        at = derivatives_in(claim.expr).get(own, names.get(step))
-        if at is None:
-            return claim
-        way = f" by way of '{step}'" if own not in derivatives_in(claim.expr) else ""
-        message = f"the claim about {own.name} speaks of it itself{way}, so it claims nothing"
-        hint = f"say it by the tensors that {own.tensors[0]} is made of"
-        self.scope.add_error(message, self.scope.document.locate(path, claim.text, at), hint)
-        return None
+    def claims(self, term: Term, path: Path, data: Any) -> tuple[Claim, ...]:
+        """Read one derivation or a list; none may use the term that it claims."""
+        found = []
+        for at, one in listed_derivations(self.scope, path, data):
+            claim = self.expressions.read(at, one, self.known, gradients=True)
+            found.append(self.circular.without_circular(term, at, claim))
+        return tuple(claim for claim in found if claim is not None)
 
 
 def listed_derivations(scope: NameScope, path: Path, data: Any) -> Iterator[tuple[Path, Any]]:

@@ -7,7 +7,8 @@ A `Formula` is a tensor with its expression. Its `shape` holds symbolic sizes, s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias, cast
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 
@@ -73,8 +74,7 @@ def _operator(op: str, *, reflected: bool = False) -> Callable[[Any, Any], Any]:
     return method
 
 
-def _reflected(op: str) -> Callable[[Any, Any], Any]:
-    return _operator(op, reflected=True)
+_reflected = partial(_operator, reflected=True)
 
 
 class SymbolicNumber:
@@ -164,9 +164,8 @@ def call_expr(op: Op, args: tuple[Any, ...]) -> Call:
     keywords: list[tuple[str, Expr]] = []
     keeps = any(parameter.name == "keepdim" and arg is True for parameter, arg in zip(op.parameters, args, strict=True))
     for position, (parameter, arg) in enumerate(zip(op.parameters, args, strict=True)):
-        if _is_default(parameter, arg) and not (
-            keeps and parameter.name == "dim"
-        ):  # torch keeps a dimension only if it is named
+        is_named = keeps and parameter.name == "dim"  # torch keeps a dimension only if it is named
+        if _is_default(parameter, arg) and not is_named:
             continue
         if keywords or parameter.keyword_only or len(positional) < position:
             keywords.append((parameter.name, to_expr(arg)))
@@ -175,12 +174,10 @@ def call_expr(op: Op, args: tuple[Any, ...]) -> Call:
     return Call(op.name, tuple(positional), tuple(keywords))
 
 
-_SIMPLE: TypeAlias = bool | int | float | str | tuple
-
-
 def _is_default(parameter: Parameter, arg: Any) -> bool:
     default = parameter.default
-    return arg is default or (type(arg) is type(default) and isinstance(arg, _SIMPLE) and arg == default)
+    is_simple = isinstance(arg, (bool, int, float, str, tuple))
+    return arg is default or (type(arg) is type(default) and is_simple and arg == default)
 
 
 def to_expr(value: Any) -> Expr:

@@ -13,15 +13,14 @@ from gradcheck.errors import GradcheckError, ShapeMismatch, Unsupported
 from gradcheck.language.case import Value
 from gradcheck.language.evaluation.result_size import MAX_ELEMENTS
 from gradcheck.language.expr.nodes import Derivative, Expr, Gradient
-from gradcheck.language.problem import Problem, split_name, tensor_value, with_tensor_value
+from gradcheck.language.problem import split_name, tensor_value, with_tensor_value
 from gradcheck.language.random_streams import is_one_random_creator, stream
 from gradcheck.oracles.exact import leaves, modular_arithmetic
 from gradcheck.oracles.exact.degree import RANDOM
 from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.dual_numbers import Dual, lift
-from gradcheck.oracles.exact.field_point import FieldPoint
+from gradcheck.oracles.exact.field_point import SCALES, FieldPoint
 from gradcheck.oracles.exact.graph_regions import Domain
-from gradcheck.oracles.exact.integer_points import SCALES
 from gradcheck.oracles.exact.modular_matrices import MatrixChain, ModularMatrix
 from gradcheck.oracles.exact.ops.matrices import product
 from gradcheck.oracles.exact.ops.reductions import sum_axes
@@ -99,8 +98,9 @@ class GraphAtPoint:
     them: these are claims like all others.
     """
 
-    def __init__(self, problem: Problem, dependencies: Dependencies, setting: PointSettings) -> None:
-        self.problem, self.case, self.dependencies, self.setting = problem, problem.case, dependencies, setting
+    def __init__(self, dependencies: Dependencies, setting: PointSettings) -> None:
+        self.problem, self.case = dependencies.problem, dependencies.case
+        self.dependencies, self.setting = dependencies, setting
         number = setting.number
         self.generator = stream(
             setting.seed, *(("whole", setting.integer_attempt) if setting.integer_attempt else ("exact", number))
@@ -111,7 +111,7 @@ class GraphAtPoint:
         self.point.written_numbers = dependencies
         self.point.integer_scale = SCALES[setting.integer_attempt - 1] if setting.integer_attempt else 0
         self._host = DualHost(self.point)
-        self.leaves = leaves.leaves(problem, self.point, self.generator)
+        self.leaves = leaves.leaves(self.problem, self.point, self.generator)
         self.incoming: dict[str, Dual] = {}
         self.directions: dict[str, Direction] = {}
         self.gradients: dict[str, Dual] = {}

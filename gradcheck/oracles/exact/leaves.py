@@ -17,9 +17,8 @@ from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import RANDOM_OPS, is_one_random_creator, stream
 from gradcheck.language.sampling import leaves_in_file_order
-from gradcheck.oracles.exact import integer_points
 from gradcheck.oracles.exact.dual_numbers import Dual, lift
-from gradcheck.oracles.exact.field_point import FieldPoint
+from gradcheck.oracles.exact.field_point import FieldPoint, integers_between, random_integers
 
 
 def leaves(problem: Problem, point: FieldPoint, generator: np.random.Generator) -> dict[str, Any]:
@@ -44,7 +43,7 @@ def leaves(problem: Problem, point: FieldPoint, generator: np.random.Generator) 
 def free_variables(point: FieldPoint, generator: np.random.Generator, shape: tuple[int, ...]) -> Dual:
     """Return free variables at this point."""
     if point.integer_scale:
-        return Dual(point, integer_points.random_integers(point.integer_scale, point.prime, generator, shape))
+        return Dual(point, random_integers(point.integer_scale, point.prime, generator, shape))
     return Dual(point, point.random(generator, shape))
 
 
@@ -59,7 +58,8 @@ class _Leaves:
         if array.dtype.kind in "biu":
             return array
         if value.expr is not None and not is_one_random_creator(value):
-            made = self._made_of_others(value, array)
+            names = {**self.problem.sizes, **self.found}
+            made = evaluate_on_residues(value, names, array.shape, self.point, self.generator)
             if made is not None:
                 return made
             if not free_names(value.expr).keys().isdisjoint(self.found):
@@ -74,10 +74,6 @@ class _Leaves:
         if name in self.problem.case.inputs or is_one_random_creator(value):
             return free_variables(self.point, self.generator, array.shape)
         return lift(self.point, array)
-
-    def _made_of_others(self, value: Value, array: np.ndarray) -> Dual | None:
-        names = {**self.problem.sizes, **self.found}
-        return evaluate_on_residues(value, names, array.shape, self.point, self.generator)
 
 
 def evaluate_on_residues(
@@ -111,6 +107,6 @@ class _FreeVariables(NumPy):
             raise GradcheckError("integers drawn at random")
         if self.point.integer_scale and op.name in ("uniform", "rand"):
             low, high = args[:2] if op.name == "uniform" else (0, 1)
-            values = integer_points.integers_between(low, high, self.point.prime, self.generator, drawn.shape)
+            values = integers_between(low, high, self.point.prime, self.generator, drawn.shape)
             return Dual(self.point, values)
         return free_variables(self.point, self.generator, drawn.shape)

@@ -10,23 +10,128 @@ together, each tensor along a direction of its own; only if the sum is not 0 is 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
+from typing import Literal
 
 from gradcheck.autograd.modes import quiet
-from gradcheck.errors import GradcheckError, Unsupported
+from gradcheck.errors import GradcheckError, ShapeMismatch, Unsupported
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim
+from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.problem import Problem
 from gradcheck.language.trial_draws import is_fixed_incoming, mentions_root_gradient
 from gradcheck.oracles.exact import domain_conditions
-from gradcheck.oracles.exact.claim_tracker import MAX_POINTS, ClaimTracker, Proof
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.domain_conditions import Sign
-from gradcheck.oracles.exact.dual_numbers import Dual
+from gradcheck.oracles.exact.dual_numbers import DivisionByZero, Dual
+from gradcheck.oracles.exact.field_point import SCALES, is_piecewise
 from gradcheck.oracles.exact.graph_at_point import GraphAtPoint, PointSettings
-from gradcheck.oracles.exact.integer_points import SCALES, is_piecewise
+
+#: The largest probability of accepting a wrong formula.
+MAX_ERROR_PROBABILITY = 1e-18
+#: The most points of a claim, and the fewest that show that it needs more.
+MAX_POINTS, MIN_POINTS_TO_GIVE_UP = 10, 2
+#: The number of divisions by zero at which the claim is left to another oracle.
+MAX_DIVISIONS_BY_ZERO = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The result for one claim."""
+
+    status: Literal["proved", "refuted", "unsupported"]
+    points: int = 0
+    degree: int = 0  # of the numerator of the difference
+    bound: float = 1.0  # the probability of accepting a wrong claim
+    uninterpreted: tuple[str, ...] = ()  # functions that may have any values
+    conditions: tuple[str, ...] = ()  # of the formula, beyond the graph's own: `x > 0`
+    for_any_incoming: bool = True  # or for those in the file
+    unsupported_reason: Fact | None = None  # if it is unsupported
+
+
+@dataclass(slots=True)
+class ClaimTracker:
+    """The state of one claim."""
+
+    name: str
+    formula: Expr
+    unsupported_reason: Fact | None = None
+    points: int = 0
+    degree: int = 0
+    bound: float = 1.0
+    is_refuted: bool = False
+    errors: int = 0
+    uninterpreted: set[str] = field(default_factory=set)
+    #: The tensors whose gradients it uses.
+    gradients: tuple[str, ...] = ()
+    #: Whether incoming gradients are free even if the file states them.
+    frees_incoming: bool = True
+    #: The point at which it is refuted, and whether that depends on the values of uninterpreted functions.
+    refuted_at: int = 0
+    depends_on_functions: bool = True
+    conditions: tuple[str, ...] = ()
+
+    @property
+    def is_decided(self) -> bool:
+        return self.is_refuted or self.unsupported_reason is not None or self.is_proved
+
+    @property
+    def needs_too_many_points(self) -> bool:
+        """True if the allowed number of points cannot rule out chance."""
+        return (
+            self.points >= MIN_POINTS_TO_GIVE_UP and self.bound ** (MAX_POINTS / self.points) >= MAX_ERROR_PROBABILITY
+        )
+
+    @property
+    def is_proved(self) -> bool:
+        return self.bound < MAX_ERROR_PROBABILITY and not self.is_refuted and self.unsupported_reason is None
+
+    def find_gradients(self, dependencies: Dependencies) -> None:
+        if self.unsupported_reason is None:
+            try:
+                self.gradients = dependencies.of(self.formula).gradients
+            except GradcheckError as error:
+                self.unsupported_reason = fact("exact_error", message=error.message)
+
+    def restart(self) -> None:
+        self.points, self.degree, self.bound, self.errors = 0, 0, 1.0, 0
+        self.is_refuted, self.uninterpreted = False, set()
+
+    def record_error(self, error: GradcheckError) -> None:
+        """Note an error at a point; a division by zero may not occur at another."""
+        self.errors += 1
+        if isinstance(error, ShapeMismatch):
+            self.is_refuted, self.depends_on_functions = True, False
+        elif not isinstance(error, DivisionByZero) or self.errors >= MAX_DIVISIONS_BY_ZERO:
+            self.unsupported_reason = fact("exact_error", message=error.message)
+
+    def record_gap(self, gap: Dual, degree: Degree, number: int) -> None:
+        """Note the difference from the derivative, of at most this degree."""
+        self.points += 1
+        self.uninterpreted |= gap.point.uninterpreted
+        self.degree = max(self.degree, degree.numerator)
+        self.bound *= gap.point.error_bound(degree)
+        self.is_refuted, self.refuted_at = bool(gap.value != 0), number
+        self.depends_on_functions = bool(gap.point.uninterpreted)
+
+    def proof(self) -> Proof:
+        functions = tuple(sorted(self.uninterpreted))
+        if self.unsupported_reason is not None:
+            return Proof("unsupported", unsupported_reason=self.unsupported_reason)
+        if self.is_refuted and self.depends_on_functions:
+            why = fact("exact_uninterpreted", functions=functions)
+            return Proof("unsupported", self.points, self.degree, uninterpreted=functions, unsupported_reason=why)
+        if self.is_refuted:
+            return Proof("refuted", self.points, self.degree)
+        if not self.is_proved:
+            why = fact("exact_degree", degree=self.degree, points=MAX_POINTS)
+            return Proof("unsupported", self.points, self.degree, self.bound, functions, unsupported_reason=why)
+        found = Proof("proved", self.points, self.degree, self.bound, functions, self.conditions)
+        return replace(found, for_any_incoming=self.frees_incoming)
+
 
 #: The redraws of all functions under which a constant difference does not depend on them.
 _REDRAWN = (1, 2, 3)
@@ -51,22 +156,22 @@ def prove(problem: Problem, claims: Iterable[tuple[str, Claim]], seed: int = 0) 
         for frees in (True, False):
             group = [tracker for tracker in trackers if tracker.frees_incoming is frees]
             if group:
-                _prove(problem, dependencies, group, PointSettings(seed, frees_incoming=frees))
-        _note_conditions(problem, dependencies, [tracker for tracker in trackers if tracker.is_proved], seed)
+                _prove(dependencies, group, PointSettings(seed, frees_incoming=frees))
+        _note_conditions(dependencies, [tracker for tracker in trackers if tracker.is_proved], seed)
     return [tracker.proof() for tracker in trackers]
 
 
-def _note_conditions(problem: Problem, dependencies: Dependencies, trackers: list[ClaimTracker], seed: int) -> None:
+def _note_conditions(dependencies: Dependencies, trackers: list[ClaimTracker], seed: int) -> None:
     """Record where formulas are defined, beyond the graph's own conditions."""
-    signs: dict[str, Sign] = dict.fromkeys(problem.sizes, "positive")
+    signs: dict[str, Sign] = dict.fromkeys(dependencies.problem.sizes, "positive")
     asking: list[tuple[ClaimTracker, list[domain_conditions.Condition]]] = []
     for tracker in trackers:
-        steps = [problem.case.let[step].expr for step in dependencies.of(tracker.formula).steps]
+        steps = [dependencies.case.let[step].expr for step in dependencies.of(tracker.formula).steps]
         asked = domain_conditions.conditions((*steps, tracker.formula), signs)
         if asked:
             asking.append((tracker, asked))
     if asking:
-        graph = GraphAtPoint(problem, dependencies, PointSettings(seed))
+        graph = GraphAtPoint(dependencies, PointSettings(seed))
         _ClaimsAtPoint(graph, [tracker for tracker, _ in asking])
         for tracker, asked in asking:
             tracker.conditions = domain_conditions.condition_texts(
@@ -74,53 +179,41 @@ def _note_conditions(problem: Problem, dependencies: Dependencies, trackers: lis
             )
 
 
-def _prove(problem: Problem, dependencies: Dependencies, trackers: list[ClaimTracker], setting: PointSettings) -> None:
+def _prove(dependencies: Dependencies, trackers: list[ClaimTracker], setting: PointSettings) -> None:
     """Prove the claims together, then each undecided one by itself."""
-    _run(problem, dependencies, trackers, setting)
+    _run(dependencies, trackers, setting)
     again = [tracker for tracker in trackers if tracker.is_refuted and "sqrt" in tracker.uninterpreted]
     for tracker in again:
         tracker.restart()
-    _run(problem, dependencies, again, setting._replace(keeps_squares=True))
+    _run(dependencies, again, setting._replace(keeps_squares=True))
     for tracker in trackers:
         if len(trackers) > 1 and not tracker.is_decided:
             tracker.restart()
-            _run(problem, dependencies, [tracker], setting)
+            _run(dependencies, [tracker], setting)
         if tracker.is_refuted and tracker.depends_on_functions:
-            tracker.depends_on_functions = _depends_on_functions(problem, dependencies, tracker, setting) and not (
-                is_piecewise(tracker.uninterpreted) and _is_wrong_at_integers(problem, dependencies, tracker, setting)
+            here = setting._replace(number=tracker.refuted_at)
+            redrawn = [here._replace(redraw=redrawn) for redrawn in _REDRAWN]
+            tracker.depends_on_functions = not _has_constant_gap(dependencies, tracker, redrawn) and not (
+                is_piecewise(tracker.uninterpreted) and _is_wrong_at_integers(dependencies, tracker, setting)
             )
 
 
-def _depends_on_functions(
-    problem: Problem, dependencies: Dependencies, tracker: ClaimTracker, setting: PointSettings
-) -> bool:
-    """Return whether the difference changes with the functions' values."""
-    here = setting._replace(number=tracker.refuted_at)
-    return not _has_constant_gap(
-        problem, dependencies, tracker, [here._replace(redraw=redrawn) for redrawn in _REDRAWN]
-    )
-
-
-def _is_wrong_at_integers(
-    problem: Problem, dependencies: Dependencies, tracker: ClaimTracker, setting: PointSettings
-) -> bool:
+def _is_wrong_at_integers(dependencies: Dependencies, tracker: ClaimTracker, setting: PointSettings) -> bool:
     """Return whether it is wrong at an integer point, for several primes."""
     for attempt in range(1, len(SCALES) + 1):
         here = setting._replace(integer_attempt=attempt)
         several = [[here._replace(number=number, redraw=redrawn) for redrawn in (1, 2)] for number in (0, 1, 2)]
-        if all(_has_constant_gap(problem, dependencies, tracker, settings) for settings in several):
+        if all(_has_constant_gap(dependencies, tracker, settings) for settings in several):
             return True
     return False
 
 
-def _has_constant_gap(
-    problem: Problem, dependencies: Dependencies, tracker: ClaimTracker, settings: Iterable[PointSettings]
-) -> bool:
+def _has_constant_gap(dependencies: Dependencies, tracker: ClaimTracker, settings: Iterable[PointSettings]) -> bool:
     """Return whether a claim's difference is equal, not 0, in all settings."""
     gaps = set()
     for setting in settings:
         try:
-            gaps.add(_ClaimsAtPoint(GraphAtPoint(problem, dependencies, setting), [tracker]).gap_alone())
+            gaps.add(_ClaimsAtPoint(GraphAtPoint(dependencies, setting), [tracker]).gap_alone())
         except GradcheckError:
             return False
         if len(gaps) > 1 or 0 in gaps:
@@ -137,14 +230,13 @@ def unsupported(case: Case) -> Fact | None:
     return None
 
 
-def _run(problem: Problem, dependencies: Dependencies, trackers: list[ClaimTracker], setting: PointSettings) -> None:
+def _run(dependencies: Dependencies, trackers: list[ClaimTracker], setting: PointSettings) -> None:
     for number in range(MAX_POINTS):
         going = [tracker for tracker in trackers if not (tracker.is_decided or tracker.needs_too_many_points)]
         if not going:
             break
         try:
-            graph = GraphAtPoint(problem, dependencies, setting._replace(number=number))
-            at_point = _ClaimsAtPoint(graph, going)
+            at_point = _ClaimsAtPoint(GraphAtPoint(dependencies, setting._replace(number=number)), going)
         except GradcheckError as error:
             for tracker in going:
                 tracker.record_error(error)

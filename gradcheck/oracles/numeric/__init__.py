@@ -8,10 +8,10 @@ From the ground up, each module using only those before it:
 - `work_budget`, `high_precision`, `perturbed_array`: the cost of evaluations; arrays of 120 digits; arrays that
   depend on a moved tensor
 - `objective`: the differentiated function, a case's backward passes or one op alone
-- `finite_differences`, `directional_derivative`, `numeric_gradient`: differences; one direction; a gradient
+- `finite_differences`, `directional_derivative`, `numeric_gradient`: differences; one direction; a gradient,
+  and a claimed one against it
 - `numeric_tangents`: the tangents of all results along one direction
-- `audit`: a claimed gradient against all that
-- `small_integers`, `counterexample`: cases with small integers; the smallest one at which a formula is wrong
+- `counterexample`: the smallest case with small integers at which a formula is wrong
 
 An op needs nothing here but `analytic=True` in its entry, if its forward is an analytic function and computes it for
 complex numbers too. An op whose forward is compiled code, and that should be known in high precision, needs its

@@ -115,7 +115,7 @@ class DirectionalDerivative:
         share, unit = self._terms_along(moved_by), self._at_rest_in_long_double.unit
         size = _size_along(self.objective.point, direction)
         found = slope(share, _FIRST * size, unit)
-        largest = _of_largest(self.objective.point, direction)
+        largest = _over_length(largest_finite(self.objective.point) or 1.0, direction)
         if not found.kinked and size < _TINY * largest and found.error > _VAGUE * abs(found.value):
             wider = slope(share, _FIRST * largest, unit)  # a small element may vanish in a sum
             found = wider if not wider.kinked and wider.error < found.error else found
@@ -249,11 +249,6 @@ def _size_along(point: np.ndarray, direction: np.ndarray) -> float:
     smallest = float(np.min(moving, initial=np.inf, where=moving > 0)) if moving.size == 1 else float(np.median(moving))
     size = smallest if np.isfinite(smallest) and smallest > 0 else _FLOOR * (largest_finite(point) or 1.0)
     return _over_length(size, direction)
-
-
-def _of_largest(point: np.ndarray, direction: np.ndarray) -> float:
-    """Return the same scale for the tensor's largest element."""
-    return _over_length(largest_finite(point) or 1.0, direction)
 
 
 def _over_length(size: float, direction: np.ndarray) -> float:

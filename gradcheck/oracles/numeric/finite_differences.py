@@ -51,6 +51,8 @@ _KINDS = np.array([2, 1, 1])
 Method = Literal["complex step", "differences", "high precision"]
 #: `share(t)`: the terms of the sum with the tensor moved by `t` times the direction, and the actual step.
 ShiftedTerms = Callable[[float], tuple[np.ndarray, float]]
+#: Differences with this step, and their noise.
+Differences = Callable[[float], tuple[np.ndarray, np.ndarray]]
 
 
 class Tableau:
@@ -156,10 +158,10 @@ def is_vague(value: np.ndarray, error: np.ndarray | float) -> np.ndarray:
 
 
 def _extrapolate(
-    differences: Callable[[float], tuple[np.ndarray, np.ndarray]],
+    differences: Differences,
     first: float,
     power: int | np.ndarray,
-    is_enough: Callable[[Tableau], bool] = lambda tableau: False,
+    is_enough: Callable[[Tableau], bool] = lambda _: False,
 ) -> Tableau:
     """Fill a tableau with differences, and their noise, at shrinking steps."""
     tableau = Tableau(power)
@@ -289,12 +291,10 @@ def array_derivative(
         ahead, behind = function(step), function(-step)
         return (ahead - behind) / (2.0 * step), unit * np.maximum(np.abs(ahead), np.abs(behind)) / step
 
-    tableau = _extrapolate(
-        differences,
-        first,
-        2,
-        lambda so_far: bool(np.all(so_far.error <= enough * np.max(np.abs(so_far.value), initial=0))),
-    )
+    def is_enough(so_far: Tableau) -> bool:
+        return bool(np.all(so_far.error <= enough * np.max(np.abs(so_far.value), initial=0)))
+
+    tableau = _extrapolate(differences, first, 2, is_enough)
     return tableau.value, _MARGIN * tableau.error
 
 

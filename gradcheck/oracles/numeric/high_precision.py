@@ -238,10 +238,6 @@ def _each(name: str, *first: Any) -> Callable[..., Any]:
     return checked
 
 
-def _log_sigmoid(x: Any) -> Any:
-    return -np.log1p(np.exp(-x))
-
-
 def _log_sum_exp(x: Any, dim: Any, keepdim: bool = False) -> Any:
     axes = tuple(dim) if isinstance(dim, (tuple, list)) else dim
     return np.log(np.sum(np.exp(x), axis=axes, keepdims=keepdim))
@@ -275,7 +271,7 @@ def _divide(x: Any, y: Any, rounding_mode: str | None = None) -> Any:
 #: Ops whose forwards are compiled code, or keep within the range of floats.
 _DEFINITIONS: dict[str, Callable[..., Any]] = {
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "logsigmoid": _log_sigmoid,
+    "logsigmoid": lambda x: -np.log1p(np.exp(-x)),
     "softplus": _softplus,
     "logaddexp": lambda x, y: np.log(np.exp(x) + np.exp(y)),
     "logsumexp": _log_sum_exp,

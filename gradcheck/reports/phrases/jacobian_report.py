@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradcheck.checks.derivatives.block_mistakes import wrong_places
-from gradcheck.checks.derivatives.entry_mistakes import Entries
+from gradcheck.checks.derivatives.entry_mistakes import Entries, wrong_places
 from gradcheck.reports.phrases.phrase_table import say
 from gradcheck.reports.safe_text import count
 

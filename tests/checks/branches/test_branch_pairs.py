@@ -6,8 +6,8 @@ import pytest
 
 from gradcheck.checks.branches.branch_pairs import unvisited_pairs
 from gradcheck.checks.branches.branch_search import BranchSearch
+from gradcheck.checks.branches.branch_sites import Goal
 from gradcheck.checks.branches.margin_recording import branching_owners
-from gradcheck.checks.branches.search_targets import Goal
 from gradcheck.language.problem import Problem
 from tests.checks.build import context_of
 

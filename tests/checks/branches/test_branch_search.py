@@ -10,9 +10,8 @@ import pytest
 
 from gradcheck.checks.branches import search_variables
 from gradcheck.checks.branches.branch_search import BranchSearch, search_paths
-from gradcheck.checks.branches.branch_sites import BranchSite, Margin
+from gradcheck.checks.branches.branch_sites import BranchSite, Margin, SearchBudget
 from gradcheck.checks.branches.margin_recording import branching_owners, margins_at, sides_met
-from gradcheck.checks.branches.search_targets import SearchBudget
 from gradcheck.checks.branches.search_variables import SearchVariable
 from gradcheck.language.problem import Problem
 from tests.from_text import problem_from as problem_of
@@ -102,13 +101,13 @@ def test_no_more_of_a_graph_is_evaluated_than_the_branch_is_made_of(monkeypatch:
         formulas: {x: "where(threshold > 0, x, 4 * x) * grad(y)"}
     """)
     asked: list[set[str]] = []
-    margins = search_variables.margins
+    margins = search_variables.log_margins
 
     def noted(about: Problem, *rest: Any) -> Any:
         asked.append({*about.case.graph, *about.case.let})
         return margins(about, *rest)
 
-    monkeypatch.setattr(search_variables, "margins", noted)
+    monkeypatch.setattr(search_variables, "log_margins", noted)
     other = found(problem, "gt", 1)
     assert other is not None
     assert other.inputs["x"].max() > 3.5

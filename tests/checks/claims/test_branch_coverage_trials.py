@@ -2,15 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
-from gradcheck.checks.branches.search_targets import SearchBudget
+from gradcheck.checks.branches.branch_sites import SearchBudget
 from gradcheck.checks.claims import branch_coverage_trials
+from gradcheck.checks.claims.branch_coverage_trials import ChoiceTrials
 from gradcheck.checks.points.drawing import Points
+from gradcheck.checks.points.point import Point, is_informative
 from gradcheck.reports.passed_case import is_qualified, passed_remarks
 from gradcheck.reports.phrases import say
+from tests.checks.build import context_of
 from tests.checks.conftest import Check
 from tests.sampling import evenly_spread
+
+CASE = """{{dims: {{n: 4}}, inputs: {{x: 'randn(n)'}}, constants: {{t: 'randint(0, 9, (n,))'}}, graph: {{y: {graph}}},
+backward: {{y: 'randn(n)'}}, formulas: {{x: '2 * x * grad(y) * {factor}'}}}}"""
+
+
+def visited(factor: str, graph: str = "x * x") -> tuple[list[Point], list[Mapping[str, int]]]:
+    """The points that are looked at, of which those that tell something are trials."""
+    context = context_of(CASE.format(graph=graph, factor=factor))
+    looked_at: list[Point] = []
+
+    def look(point: Point | None) -> bool:
+        if point is not None:
+            looked_at.append(point)
+        return point is not None
+
+    choices = ChoiceTrials(context.case, context.points, look, 0)
+    choices.visit()
+    return looked_at, choices.choice_sizes
+
+
+def test_where_nothing_is_chosen_nothing_is_looked_at() -> None:
+    assert visited("1") == ([], [])
+
+
+def test_sizes_and_draws_that_decide() -> None:
+    by_size, _ = visited("(1 + (n == 6))")
+    assert 6 in {point.problem.sizes["n"] for point in by_size}
+    by_draw, of_sizes = visited("(1 + (t == 7).all())")
+    assert any((point.problem.constants["t"] == 7).all() for point in by_draw)
+    assert not of_sizes
+
+
+@pytest.mark.parametrize("factor", ["(n % 13 + 1)", "(t.max() % 5 + 1)"])
+def test_there_are_few_of_them(factor: str) -> None:
+    assert 4 < len(visited(factor)[0]) <= 4 + 8 * 3
+
+
+def test_a_size_at_which_all_gradients_are_0_is_tried_several_times() -> None:
+    points, _ = visited("(1 + (n == 6))", graph="x * x * 0")
+    assert not any(map(is_informative, points))
+    assert sum(point.problem.sizes["n"] == 6 for point in points) <= 3
+
 
 SUM = "dims: {n: 4}, inputs: {x: 'randn(n)'}, graph: {y: relu(x).sum()}, backward: {y: 'randn([])'}"
 
@@ -20,14 +67,15 @@ SUM = "dims: {n: 4}, inputs: {x: 'randn(n)'}, graph: {y: relu(x).sum()}, backwar
     ["(x.argmax() == 0)", "(x.argmax() == n - 1) * (n > 5)", "(x == sort(x)[0]).all()", "isnan(sqrt(x + 3)).any()"],
 )
 def test_what_is_wrong_on_a_rare_side_fails(check: Check, wrong: str) -> None:
-    assert check(f"{{{SUM}, formulas: {{x: 'grad(y) * (x > 0) * (1 + {wrong})'}}}}").status == "failed"
+    assert check(f"{{{SUM}, formulas: {{x: 'grad(y) * (x > 0) * (1 + {wrong})'}}}}", corrected=False).status == "failed"
 
 
 def test_what_labels_and_numbers_are_together(check: Check) -> None:
     case = check(
         "{dims: {n: 4, c: 3}, inputs: {z: 'randn(n, c)'}, constants: {t: 'randint(0, c, [n])'}, "
         "graph: {loss: 'cross_entropy(z, t)'}, "
-        "formulas: {z: '(softmax(z, 1) - one_hot(t, c)) / n * (1 + (t == z.argmax(1)).all())'}}"
+        "formulas: {z: '(softmax(z, 1) - one_hot(t, c)) / n * (1 + (t == z.argmax(1)).all())'}}",
+        corrected=False,
     )
     assert case.status == "failed"
 
@@ -57,7 +105,7 @@ def test_whole_numbers_within_a_clamp_are_looked_at(check: Check, wrong: str, dt
         "backward: {y: [1.0, 2.0, 3.0, 4.0]}, formulas: {x: '%s'}}"
     )
     right = "grad(y) * ((x >= -0.5) & (x <= 0.8))"
-    assert check(case % (wrong % right)).status == "failed"
+    assert check(case % (wrong % right), corrected=False).status == "failed"
     assert check(case % (wrong % right).replace("1 +", "1 + 0 *").replace("0*x", right)).status == "passed"
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gradcheck.autograd.op import TABLE
+from gradcheck.checks.claims.evaluations import engine_subject
 from gradcheck.checks.claims.op_jvps import check_op_jvps, directions_of
-from gradcheck.checks.claims.outcomes import engine_subject
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.language.claim_kind import ClaimKind

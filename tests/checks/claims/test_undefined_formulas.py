@@ -29,7 +29,7 @@ def test_right_where_it_is_defined_passes_with_that_said(check: Check, case: str
 @pytest.mark.parametrize("case", [OWN, DRAWN, POSITIVE])
 @pytest.mark.parametrize("formula", ["2 * x * grad(y) * isfinite(log(x))", "2.001 * exp(log(x)) * grad(y)"])
 def test_defined_and_wrong_fails(check: Check, case: str, formula: str) -> None:
-    assert check(case % formula).status == "failed"
+    assert check(case % formula, corrected=False).status == "failed"
 
 
 def test_defined_nowhere_fails(check: Check) -> None:
@@ -43,7 +43,7 @@ def test_defined_nowhere_fails(check: Check) -> None:
 def test_defined_at_the_own_numbers_alone_fails(check: Check, formula: str) -> None:
     """At drawn numbers it is NaN, and close by too: nothing shows that it is right."""
     case = f"{{inputs: {{x: [1.0, 2]}}, graph: {{y: (x * x).sum()}}, formulas: {{x: '{formula}'}}}}"
-    assert check(case).status == "failed"
+    assert check(case, corrected=False).status == "failed"
 
 
 def test_a_domain_that_no_drawn_point_is_in_is_one(check: Check) -> None:
@@ -56,8 +56,8 @@ def test_a_domain_that_no_drawn_point_is_in_is_one(check: Check) -> None:
 @pytest.mark.parametrize("written", ["[1.5, 0, 3]", "'linspace(0, 2, 3)'"])
 def test_undefined_at_a_point_that_the_author_wrote_down_fails(check: Check, written: str) -> None:
     case = "{inputs: {x: %s}, graph: {y: prod(x)}, formulas: {x: grad(y) * prod(x) / x}}"
-    assert check(case % written).status == "failed"
-    assert check(OWN % "2 * exp(log(x)) * grad(y)").status == "failed"
+    assert check(case % written, corrected=False).status == "failed"
+    assert check(OWN % "2 * exp(log(x)) * grad(y)", corrected=False).status == "failed"
 
 
 def test_a_single_point(check: Check) -> None:
@@ -77,7 +77,10 @@ def test_what_drawn_tensors_make_undefined_passes_beside_written_ones(check: Che
         """
     assert check(case % "3").status == "passed"
     assert (
-        check("{inputs: {x: [-1.0, 2], w: 'randn(2)'}, graph: {y: (w * x).sum()}, formulas: {w: exp(log(x))}}").status
+        check(
+            "{inputs: {x: [-1.0, 2], w: 'randn(2)'}, graph: {y: (w * x).sum()}, formulas: {w: exp(log(x))}}",
+            corrected=False,
+        ).status
         == "failed"
     )
 
@@ -124,15 +127,18 @@ def test_a_formula_that_overflows_where_the_graph_does_not_is_unstable_not_wrong
     assert told
     assert told[0].startswith("overflows on the way at 1 of 3 elements")
     assert where in told[0]
-    assert check(UNSTABLE % (drawn, graph, f"1.001 * {formula}")).status == "failed"
-    assert check(UNSTABLE % (x, graph, formula)).status == "failed"  # the author wrote that point down
+    assert check(UNSTABLE % (drawn, graph, f"1.001 * {formula}"), corrected=False).status == "failed"
+    assert check(UNSTABLE % (x, graph, formula), corrected=False).status == "failed"  # the author wrote that point down
 
 
 def test_a_formula_that_is_infinite_by_itself_or_overflows_everywhere_fails(check: Check) -> None:
     assert (
-        check(UNSTABLE % ([800.0, 900, 850], "-logsigmoid(-x)", "grad(y) * exp(x) / (1 + exp(x))")).status == "failed"
+        check(
+            UNSTABLE % ([800.0, 900, 850], "-logsigmoid(-x)", "grad(y) * exp(x) / (1 + exp(x))"), corrected=False
+        ).status
+        == "failed"
     )
-    pole = check(UNSTABLE % ([0.0, 1, 2], "x * x", "2 * x * grad(y) + where(x == 0, 1 / x, 0 * x)"))
+    pole = check(UNSTABLE % ([0.0, 1, 2], "x * x", "2 * x * grad(y) + where(x == 0, 1 / x, 0 * x)"), corrected=False)
     assert pole.status == "failed"
 
 

@@ -198,7 +198,8 @@ def test_who_is_off_by_rounding_is_noted(check: Check) -> None:
 
 
 def test_a_formula_that_cancels_and_is_wrong_fails(check: Check) -> None:
-    case = check(RIGHT["a formula that cancels"].replace("/ 1e9 * grad(y)", "/ 1e9 * grad(y) * 1.001"))
+    wrong = RIGHT["a formula that cancels"].replace("/ 1e9 * grad(y)", "/ 1e9 * grad(y) * 1.001")
+    case = check(wrong, corrected=False)
     assert {c.formula[-5:] for c in failed(case)} == {"1.001"}
 
 
@@ -214,7 +215,10 @@ def test_kinks_are_at_the_thresholds_of_the_dtype(check: Check, dtype: str) -> N
         dtype=dtype,
     )
     assert case.status == "passed", failed(case)
-    wrong = check("{inputs: {x: [0.8, 0.3]}, graph: {y: 'clamp(x, -0.5, 0.8).sum()'}, formulas: {x: 2.0 * (x < 0.8)}}")
+    wrong = check(
+        "{inputs: {x: [0.8, 0.3]}, graph: {y: 'clamp(x, -0.5, 0.8).sum()'}, formulas: {x: 2.0 * (x < 0.8)}}",
+        corrected=False,
+    )
     assert wrong.status == "failed"
 
 

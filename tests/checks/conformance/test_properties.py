@@ -12,7 +12,7 @@ from gradcheck.checks.conformance.properties import PROPERTIES, PropertyFinding,
 from gradcheck.engines.core import Core
 from gradcheck.engines.resolve import adapt, resolve_engine
 from gradcheck.errors import Unsupported
-from tests.checks.conformance.test_work_growth import Listed
+from tests.checks.conformance.test_cost import Listed
 from tests.paths import wrong_engine
 
 pytestmark = pytest.mark.usefixtures("shallow")

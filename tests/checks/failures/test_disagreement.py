@@ -82,7 +82,7 @@ def test_structural_zeros_come_right_whoever_rounds_and_no_derivation_of_them_fa
 
 def test_a_gradient_that_is_wrong_beside_them_fails(check: Check) -> None:
     wrong = ATTENTION.replace("by_weights @ k,", "by_weights @ k + 1e-17 * ones_like(q),")
-    case = check(wrong, seed=6)
+    case = check(wrong, seed=6, corrected=False)
     assert case.status == "failed"
 
 

@@ -54,13 +54,14 @@ def test_two_tensors_are_judged_together(check: Check) -> None:
     graph = "inputs: {a: [1, 2, 3], b: [1, 5, 3]}, graph: {y: 'maximum(a, b)'}, backward: {y: [1.0, 2, 4]}"
     for a, b in ((">=", ">="), (">", ">")):
         text = f"{{{graph}, formulas: {{a: grad(y) * (a {a} b), b: grad(y) * (b {b} a)}}}}"
-        assert check(text).status == "failed"
+        assert check(text, corrected=False).status == "failed"
 
 
 def test_one_wrong_element_among_many_at_kinks(check: Check) -> None:
     found = check(
         "{inputs: {x: zeros(400)}, graph: {y: relu(x)}, backward: {y: randn(400)},"
-        " formulas: {x: 'grad(y) * (x >= 0) + 2 * (arange(400) == 377) * grad(y)'}}"
+        " formulas: {x: 'grad(y) * (x >= 0) + 2 * (arange(400) == 377) * grad(y)'}}",
+        corrected=False,
     )
     assert found.status == "failed"
 
@@ -100,7 +101,10 @@ def test_the_whole_gradient_to_every_maximum_is_wrong_at_ties(check: Check, grap
         found = check(f"{{{stated}, formulas: {{x: '{formula}'}}}}")
         assert {c.verdict.kind for c in failed(found, "formula") if c.verdict} == {"outside_together"}
         assert check(f"{{{stated}, formulas: {{x: '{share}'}}}}").status == "passed"
-        assert check(f"{{{stated}, formulas: {{x: 'where(x > 1000, 0 * x, {share})'}}}}").status == "failed"
+        assert (
+            check(f"{{{stated}, formulas: {{x: 'where(x > 1000, 0 * x, {share})'}}}}", corrected=False).status
+            == "failed"
+        )
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -109,7 +113,9 @@ def test_kinks_are_judged_in_half_precision_too(check: Check, dtype: str) -> Non
     drawn = f"dtype: {dtype}, inputs: {{x: 'zeros(300)'}}, graph: {{y: abs(x)}}, backward: {{y: 'randn(300)'}}"
     found = check(f"{{{drawn}, formulas: {{x: 'grad(y) * where(x < 0, -1.0, 1.0)'}}}}")
     assert found.status == "passed", failed(found)
-    assert check(f"{{{drawn}, formulas: {{x: 'grad(y) * where(x < 0, -1.0, 1.5)'}}}}").status == "failed"
+    assert (
+        check(f"{{{drawn}, formulas: {{x: 'grad(y) * where(x < 0, -1.0, 1.5)'}}}}", corrected=False).status == "failed"
+    )
 
 
 @pytest.mark.parametrize(

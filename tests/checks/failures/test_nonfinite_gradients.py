@@ -108,7 +108,8 @@ def test_a_formula_that_is_nan_at_the_numbers_of_the_file_fails(check: Check) ->
 
 @pytest.mark.parametrize(("value", "status"), [("0", "passed"), ("1", "failed")])
 def test_a_formula_is_held_to_the_derivative_where_torch_has_none(check: Check, value: str, status: str) -> None:
-    found = check(ROOT + f'formulas: {{x: "where(x > 0, 0.5 / sqrt(where(x > 0, x, 1)), {value})"}}\ngeneralize: false')
+    formula = f"where(x > 0, 0.5 / sqrt(where(x > 0, x, 1)), {value})"
+    found = check(f'{ROOT}formulas: {{x: "{formula}"}}\ngeneralize: false', corrected=False)
     assert formula_of(found).status == status
 
 
@@ -152,5 +153,8 @@ def test_a_formula_is_judged_after_the_last_of_many_steps(check: Check) -> None:
 def test_both_parts_of_a_complex_formula_are_judged(check: Check) -> None:
     root = 'dtype: complex128\ninputs: {x: ["1+2j", "0+0j"]}\ngraph: {z: (x.abs() ** 3).sqrt().sum()}\n'
     slope = "1.5 * sqrt(abs(x)) * sgn(x)"
-    assert check(f'{root}generalize: false\nformulas: {{x: "where(abs(x) > 0, {slope}, 5j)"}}').status == "failed"
+    assert (
+        check(f'{root}generalize: false\nformulas: {{x: "where(abs(x) > 0, {slope}, 5j)"}}', corrected=False).status
+        == "failed"
+    )
     assert check(f"{root}generalize: false\nformulas: {{x: {slope}}}").status == "passed"

@@ -152,7 +152,7 @@ def test_another_mistake_beside_it_fails(check: Check, with_rules: WithRules, by
 
 
 def test_a_wrong_formula_fails(check: Check) -> None:
-    assert check(GRAPH + FORMULA.replace("1/6", "1/6 * 1.00000001")).status == "failed"
+    assert check(GRAPH + FORMULA.replace("1/6", "1/6 * 1.00000001"), corrected=False).status == "failed"
 
 
 @pytest.mark.parametrize("side", ["engine", "reference"])

@@ -14,7 +14,7 @@ from tests.claims import engines_alone
 from tests.from_text import case_of
 from tests.paths import WRONG_ENGINES, wrong_engine
 
-CASES = ("cases/reuse", "cases/elementwise/known-numbers.yaml", "cases/matmul")
+CASES = ("cases/reuse", "cases/elementwise/known-numbers.yaml")
 
 #: What each suffers from.
 DISEASES = {
@@ -35,7 +35,7 @@ FAULTS = sorted(path.stem for path in WRONG_ENGINES.glob("*.py") if path.stem !=
 
 @cache
 def checked(name: str, cases: tuple[str, ...] = CASES) -> RunResult:
-    return run(engines_alone(cases), engines=[wrong_engine(name)])
+    return run(engines_alone(cases), engines=[wrong_engine(name)], trials=1)  # more of them say nothing of the engine
 
 
 def failed(name: str) -> set[str]:

@@ -112,7 +112,7 @@ def _assigned_windows(whole: bool, order: int, g: Any, cache: Any) -> Any:
 @pytest.mark.parametrize(("whole", "order"), [(False, 1), (True, 1), (False, -1)])
 def test_windows_that_replace_each_other_are_named(whole: bool, order: int) -> None:
     with pytest.raises(AssertionError) as failed:
-        check_function(_pooled, lambda g, cache: _assigned_windows(whole, order, g, cache), x=(2, 3, 4, 4))
+        check_function(_pooled, lambda g, cache: _assigned_windows(whole, order, g, cache), x=(2, 2, 3, 3))
     assert "windows along dims 2, 3 of y replace each other" in " ".join(str(failed.value).split())
 
 

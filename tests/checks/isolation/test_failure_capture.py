@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gradcheck.checks.isolation.failure_capture import WarningRecorder, capture_warnings, crash_of, failure_of, try_part
+from gradcheck.checks.isolation.failure_capture import capture_warnings, crash_of, failure_of, try_part
 from gradcheck.checks.isolation.time_limit import OutOfTime
 from gradcheck.checks.result import Failure
 from gradcheck.errors import Place
@@ -63,21 +63,19 @@ def test_a_crash_is_its_type_and_the_first_line_of_what_it_says() -> None:
 
 
 def test_each_is_heard_once_and_none_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    recorder = WarningRecorder([])
-    with capture_warnings(recorder):
+    with capture_warnings() as warned:
         for _ in range(3):
             warnings.warn("one  thing\nmore", UserWarning, stacklevel=1)
         warnings.warn("another (Triggered internally at /a/b.cpp:18.)", UserWarning, stacklevel=1)
-    assert [found["text"] for found in recorder.warnings] == ["one thing more", "another"]
+    assert [found["text"] for found in warned] == ["one thing more", "another"]
     assert capsys.readouterr() == ("", "")
 
 
 def test_there_is_a_limit_of_their_number_and_length() -> None:
-    recorder = WarningRecorder([])
-    with capture_warnings(recorder):
+    with capture_warnings() as warned:
         for number in range(3_000):
             warnings.warn(f"{number} {'x' * 5_000}", UserWarning, stacklevel=1)
-    assert [len(found["text"]) for found in recorder.warnings] == [1_000] * 100
+    assert [len(found["text"]) for found in warned] == [1_000] * 100
 
 
 @pytest.mark.parametrize(
@@ -90,14 +88,13 @@ def test_there_is_a_limit_of_their_number_and_length() -> None:
     ],
 )
 def test_whose_it_is(file: str, library: str) -> None:
-    recorder = WarningRecorder([])
-    with capture_warnings(recorder):
+    with capture_warnings() as warned:
         warnings.warn_explicit("careful", UserWarning, file, 1)
-    assert recorder.warnings == [fact("warned", by=library, text="careful")]
+    assert warned == [fact("warned", by=library, text="careful")]
 
 
 def test_afterwards_warnings_are_what_they_were() -> None:
-    with capture_warnings(WarningRecorder([])):
+    with capture_warnings():
         pass
     with pytest.warns(UserWarning, match="again"):
         warnings.warn("again", UserWarning, stacklevel=1)

@@ -65,7 +65,7 @@ def ran(happens: Callable[[], Any], timeout: float = 200.0, **options: Any) -> R
 def in_one_call() -> None:
     """One call after the other into NumPy and the system, which nothing interrupts."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
-    np.linalg.svd(np.random.default_rng(0).standard_normal((1500, 1500)))
+    np.linalg.svd(np.random.default_rng(0).standard_normal((300, 300)))
     time.sleep(FOREVER)
 
 

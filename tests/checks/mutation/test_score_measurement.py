@@ -14,7 +14,7 @@ from gradcheck.autograd.sweep import Pull
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import Tolerance
-from gradcheck.checks.mutation.core_mutations import (
+from gradcheck.checks.mutation.mutations import (
     PASSES_OVERWRITTEN,
     RULE_MUTATIONS,
     SWEEP_MUTATIONS,

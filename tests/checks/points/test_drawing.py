@@ -2,16 +2,131 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
-from gradcheck.checks.points.drawing import ATTEMPTS, draw_until
+from gradcheck.checks.points.drawing import (
+    ATTEMPTS,
+    HIGH,
+    LOW,
+    draw_until,
+    literal_of_size,
+    pinned_sizes,
+    scaled_problem,
+    structural_sizes,
+    stuck_sizes,
+    unvaried_sizes,
+    varied_problem,
+)
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Trial
 from gradcheck.facts import Fact, fact
 from gradcheck.language.problem import Problem
 from gradcheck.language.trial_draws import Variation
-from tests.checks.build import GENERAL, context_of
+from tests.checks.build import GENERAL, context_of, point_of
+from tests.checks.conftest import Check
 from tests.from_text import case_of
+from tests.from_text import problem_from as problem_of
+
+
+def test_a_size_that_a_literal_pins_is_stuck_and_the_others_are_free() -> None:
+    problem = problem_of("""
+        dims: {n: 3, m: 2}
+        inputs: {x: "randn(n, m)"}
+        constants: {y: [1.0, 2.0, 3.0]}
+        graph: {z: (x.T @ y).sum()}
+    """)
+    assert stuck_sizes(problem) == {"n"}
+    assert literal_of_size(problem.case, 3) == "y"
+    assert literal_of_size(problem.case, 2) == ""
+    assert pinned_sizes(problem) == {"n"}
+
+
+def test_a_size_that_must_be_even_is_not_stuck() -> None:
+    problem = problem_of("{dims: {n: 4}, inputs: {x: randn(n)}, graph: {z: 'x.reshape(n // 2, 2).sum()'}}")
+    assert stuck_sizes(problem) == set()
+
+
+def test_an_exponent_is_free_and_what_a_claim_means_as_a_shape_is_not() -> None:
+    problem = problem_of("""
+        dims: {k: 2, n: 3}
+        inputs: {x: [1.0, 2.0, 3.0]}
+        graph: {y: (x ** k).sum() / n}
+    """)
+
+    def fits(changed: Problem) -> bool:
+        return changed.sizes["n"] == 3
+
+    assert structural_sizes(problem, fits) == {"n"}
+    assert structural_sizes(problem, lambda changed: True) == set()
+
+
+def test_bounds_that_a_case_states_are_kept() -> None:
+    case = case_of("""
+        dims: {n: 3}
+        inputs: {x: randn(n)}
+        graph: {y: x.sum()}
+        formulas: {x: ones(n)}
+        generalize: {dims: {n: [3, 3]}}
+    """)
+    from gradcheck.language.sampling import draw
+
+    assert stuck_sizes(draw(case)) == {"n"}  # nothing else is allowed
+
+
+def test_sizes_that_no_trial_changes_are_told_with_the_tensor_that_pins_them() -> None:
+    own = problem_of("""
+        dims: {n: 3, m: 2}
+        inputs: {x: "randn(n, m)"}
+        constants: {y: [1.0, 2.0, 3.0]}
+        graph: {z: (x.T @ y).sum()}
+    """)
+    other = replace(own, sizes={"n": 3, "m": 5})
+    assert unvaried_sizes(own, []) == []
+    assert unvaried_sizes(own, [own, other]) == [fact("size_stays", size="n", value=3, tensor="y")]
+
+
+def test_sizes_whose_tensors_are_too_large_are_not_drawn(check: Check) -> None:
+    """A trial of 9000 x 9000 numbers takes gigabytes, with all that two engines keep of it."""
+    case = check("""
+        dims: {n: 4}
+        inputs: {x: randn(n)}
+        graph: {y: "x[:, None] * x", z: "y.sum(dim=0)"}
+        backward: {z: randn(n)}
+        formulas: {y: "grad(z) * ones(n, n)"}
+        generalize: {dims: {n: [5000, 9000]}}
+    """)
+    assert case.status == "passed"
+    assert {c.trial.sizes["n"] for c in case.comparisons if c.trial is not None} == {4}
+    stays = fact("size_stays_small", size="n", value=4, most=4_000_000)
+    assert all(stays in c.notes for c in case.comparisons if c.formula and c.trial is None)
+
+
+def test_nearby_every_number_is_scaled_by_its_own_and_zeros_stay() -> None:
+    own = point_of("{inputs: {x: [0.0, 2.0, -4.0]}, constants: {k: [1, 2, 3]}, graph: {y: (x * k).sum()}}").problem
+    near = scaled_problem(own, 1)
+    ratios = near.inputs["x"][1:] / own.inputs["x"][1:]
+    assert near.inputs["x"][0] == 0
+    assert np.all((ratios >= LOW) & (ratios <= HIGH))
+    assert ratios[0] != ratios[1]
+    assert near.constants["k"].tolist() == [1, 2, 3]
+    assert scaled_problem(own, 1).inputs["x"].tolist() == near.inputs["x"].tolist()
+    assert scaled_problem(own, 2).inputs["x"].tolist() != near.inputs["x"].tolist()
+
+
+def test_varied_numbers_keep_their_signs_and_what_is_made_stays_as_it_is() -> None:
+    own = point_of("""
+        inputs: {a: "randn(3, 3)", s: a @ a.T, x: [[1, 0], [-2, 3]]}
+        graph: {y: (s @ s).sum() + x.sum() + a.sum()}
+        backward: {y: 2}
+    """).problem
+    other = varied_problem(own, np.random.default_rng(0))
+    np.testing.assert_array_equal(other.inputs["s"], own.inputs["s"])
+    assert (np.sign(other.inputs["x"][[0, 1, 1], [0, 0, 1]]) == [1, -1, 1]).all()
+    assert not (other.inputs["x"] == own.inputs["x"]).any()
+    assert not np.array_equal(np.asarray(other.seeds[0]["y"]), np.asarray(own.seeds[0]["y"]))
 
 
 def test_a_trial_is_drawn_until_it_is_accepted_and_kept() -> None:

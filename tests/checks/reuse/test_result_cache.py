@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.cache.cache import Cache
+from gradcheck.cache.cache import Cache, SignedStore
 from gradcheck.cache.environment_digest import EnvironmentDigest
-from gradcheck.cache.signed_store import SignedStore
 from gradcheck.checks.baseline import Baseline
 from gradcheck.checks.isolation.pickling import Packer
 from gradcheck.checks.options import QUICK, Options, Override

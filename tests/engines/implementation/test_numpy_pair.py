@@ -99,7 +99,7 @@ def test_a_layer_has_its_parameters_behind_its_inputs(kind: type) -> None:
     pair = NumpyPair(layer.forward, layer.backward)
     names = tuple(pair.parameters.found)[:1]
     before = pair.parameter_arrays()[names[0]].copy()
-    _, _, pull = pair.with_bound(names)([np.ones((2, 3)), np.full((3, 4), 5.0)], [True, True])
+    _, _, pull = pair.changed(bound=tuple(names))([np.ones((2, 3)), np.full((3, 4), 5.0)], [True, True])
     gradients = pull([np.ones((2, 4))])
     assert np.array_equal(gradients[0], np.full((2, 3), 20.0))  # type: ignore[arg-type]
     assert np.array_equal(gradients[1], np.full((3, 4), 2.0))  # type: ignore[arg-type]

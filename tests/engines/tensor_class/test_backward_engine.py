@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 from gradcheck.checks.result import CaseResult
 from gradcheck.engines.resolve import adapt
+from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.errors import NonScalarBackward, Unsupported
+from gradcheck.language.sampling import literal_problem
+from tests.engines.dialects import arrays, figures, sound
 
 Variant = Callable[..., type]
 Check = Callable[..., CaseResult]
@@ -85,3 +89,78 @@ def test_an_op_that_gives_its_operand_back_is_no_root(variant: Variant, check: C
     text = "inputs: {x: [1, 2]}\ngraph: {y: 'x.reshape(2) * x', z: y.sum()}\n"
     found = check(kind, text)
     assert found.status == "passed", found.comparisons
+
+
+class Halves(arrays.TotalsOnly):
+    """Wrong: a sum passes half of its gradient on, and a pass starts from a total alone."""
+
+    def sum(self) -> Any:
+        return self.new(self.data.sum(), (self,), lambda g: (np.broadcast_to(g / 2, self.data.shape).copy(),))
+
+
+class ToldToKeep(sound.Tensor):
+    kept = False
+
+    def retain_grad(self) -> None:
+        self.kept = True
+
+
+def engine_of(kind: type) -> TensorClassEngine:
+    found = adapt(kind, "mine")
+    assert isinstance(found, TensorClassEngine)
+    return found
+
+
+_PROBLEM = literal_problem("squares", {"a": [1.0, 2.0]}, {"p": "a * a", "q": "p * a"}, {"q": [0.5, 2.0]})
+
+
+def test_roots_get_what_is_given_where_the_class_can_make_a_total() -> None:
+    for kind in (sound.Tensor, arrays.Ones, arrays.TotalsOnly, figures.Value):
+        assert engine_of(kind).accepts_seeds([np.ones(2)], [np.array([0.5, 2.0])]), kind
+
+
+def test_they_do_not_where_the_total_is_wrong_already() -> None:
+    assert not engine_of(Halves).accepts_seeds([np.ones(2)], [np.array([0.5, 2.0])])
+    refused = engine_of(Halves).evaluate_bare(_PROBLEM).error
+    assert refused is not None
+    assert refused.kind == "unsupported"
+
+
+class StopsAtProducts(figures.Value):
+    """Wrong: the pass of a product is that of its one op."""
+
+    def __mul__(self, other: Any) -> Any:
+        made = super().__mul__(other)
+        made.backward, made.step = made.step, lambda: None
+        return made
+
+
+def test_nor_where_a_pass_stops_at_the_total() -> None:
+    engine = engine_of(StopsAtProducts)
+    assert not engine.capabilities.not_understood
+    assert not engine.accepts_seeds([np.ones(())], [np.array(0.5)])
+    assert engine.accepts_seeds([np.ones(())], [np.array(1.0)])
+
+
+def test_no_gradient_is_asked_to_be_kept() -> None:
+    engine = engine_of(ToldToKeep)
+    with_all, bare = engine.evaluate(_PROBLEM), engine.evaluate_bare(_PROBLEM)
+    assert not with_all.states[0].unread
+    assert bare.states[0].unread == {"p", "q"}
+    for evaluation in (with_all, bare):
+        np.testing.assert_allclose(evaluation.states[0].gradients["a"], [1.5, 24.0])  # type: ignore[arg-type]
+
+
+def test_several_roots_are_passed_from_one_after_another_where_an_incoming_gradient_is_taken() -> None:
+    """Beside the bare graph there is one pass from their total, by products and sums that the case does not have."""
+
+    class NoTotals(sound.Tensor):
+        def sum(self) -> Any:
+            return self.new(self.data.sum(), (self,), lambda g: (np.zeros_like(self.data),))
+
+    problem = literal_problem(
+        "two roots", {"a": [1.0, 2.0]}, {"p": "a * a", "q": "p * a"}, {"p": [1, 0], "q": [0.5, 2.0]}
+    )
+    engine = engine_of(NoTotals)
+    assert not np.any(engine.evaluate(problem).states[0].gradients["a"])
+    np.testing.assert_allclose(engine.evaluate_bare(problem).states[0].gradients["a"], [3.5, 24.0])  # type: ignore[arg-type]

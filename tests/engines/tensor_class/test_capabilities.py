@@ -10,35 +10,32 @@ import numpy as np
 import pytest
 
 from gradcheck.engines.tensor_class.api_discovery import api_of
-from gradcheck.engines.tensor_class.capabilities import UNKNOWN, assigned_seed, conventions_of, seed_arguments
+from gradcheck.engines.tensor_class.capabilities import UNKNOWN, as_seed, class_conventions
 from gradcheck.facts import Fact, fact
 from gradcheck.reports.phrases import say
 
 
 def test_incoming_gradients_have_the_seed_kind(variant: Callable[..., type]) -> None:
     api, incoming = api_of(variant(), "Tensor"), np.array([1.0, 2.0])
-    assert seed_arguments(api, "none", incoming) == ()
-    (array,) = seed_arguments(api, "array", incoming)
+    array = as_seed(api, "array", incoming)
     assert array is not incoming
     assert array.tolist() == [1, 2]
-    (tensor,) = seed_arguments(api, "tensor", incoming)
+    tensor = as_seed(api, "tensor", incoming)
     assert api.is_tensor(tensor)
 
 
 def test_an_assigned_seed_is_no_argument(variant: Callable[..., type]) -> None:
     api, incoming = api_of(variant(), "Tensor"), np.array([1.0, 2.0])
-    assert seed_arguments(api, "assigned array", incoming) == ()
-    assert assigned_seed(api, "assigned array", incoming).tolist() == [1, 2]
-    assert api.is_tensor(assigned_seed(api, "assigned tensor", incoming))
-    assert assigned_seed(api, "array", incoming) is None
+    assert as_seed(api, "assigned array", incoming).tolist() == [1, 2]
+    assert api.is_tensor(as_seed(api, "assigned tensor", incoming))
 
 
 def test_a_scalar_class_takes_a_number(number: type) -> None:
-    assert seed_arguments(api_of(number, "Number"), "array", np.array(2.5)) == (2.5,)
+    assert as_seed(api_of(number, "Number"), "array", np.array(2.5)) == 2.5
 
 
 def test_a_class_like_torch_has_no_conventions() -> None:
-    assert conventions_of(UNKNOWN, False) == ()
+    assert [*class_conventions(UNKNOWN, False)] == []
 
 
 @pytest.mark.parametrize(
@@ -57,14 +54,14 @@ def test_a_class_like_torch_has_no_conventions() -> None:
     ],
 )
 def test_each_deviation_is_one_fact(changed: dict[str, Any], found: Fact) -> None:
-    assert conventions_of(replace(UNKNOWN, **changed), False) == (found,)
+    assert [*class_conventions(replace(UNKNOWN, **changed), False)] == [found]
     assert say(found)
 
 
 def test_a_scalar_class_needs_no_seed() -> None:
-    assert conventions_of(replace(UNKNOWN, seed="none"), True) == ()
+    assert [*class_conventions(replace(UNKNOWN, seed="none"), True)] == []
 
 
 def test_a_class_that_is_not_understood_has_one_fact() -> None:
-    (told,) = conventions_of(replace(UNKNOWN, not_understood="it raises", dtype="float32"), False)
+    (told,) = class_conventions(replace(UNKNOWN, not_understood="it raises", dtype="float32"), False)
     assert say(told).startswith("it is not understood, so nothing is checked: it raises. Tried were")

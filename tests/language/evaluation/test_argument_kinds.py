@@ -10,13 +10,14 @@ import pytest
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.engines.torch import Torch
 from gradcheck.errors import ArgumentError, DtypeMismatch, TensorError, Unsupported
-from gradcheck.language.evaluation.argument_kinds import check_kinds, holds_tensor, kinds_of, number_hint
+from gradcheck.language.evaluation.argument_kinds import check_kinds, holds_tensor, kinds_of
 from gradcheck.language.evaluation.evaluate import evaluate, program
 from gradcheck.language.evaluation.host import NUMPY, OpCall, apply
 from gradcheck.language.expr.nodes import Call
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.random_streams import RANDOM_OPS, RandomHost, stream
 from tests.samples import samples
+from tests.tables import for_each_by_family
 
 #: What is put in the place of each argument in turn.
 OTHERS: dict[str, Any] = {
@@ -88,15 +89,10 @@ def refused(call: OpCall, given: list[Any], host: Any) -> bool:
     return False
 
 
-@pytest.fixture(scope="module")
-def engine() -> Torch:
-    return Torch()
-
-
 @pytest.mark.filterwarnings("ignore")  # torch's own
-@pytest.mark.parametrize("name", sorted(op.name for op in TABLE.values() if op.torch and op.name not in RANDOM_OPS))
-def test_what_torch_refuses_of_an_op_is_refused(name: str, engine: Torch) -> None:
-    op = TABLE[name]
+@for_each_by_family(sorted(op.name for op in TABLE.values() if op.torch and op.name not in RANDOM_OPS))
+def test_what_torch_refuses_of_an_op_is_refused(name: str) -> None:
+    op, engine = TABLE[name], Torch()
     expr = call_of(op)
     if expr is None:
         return
@@ -176,7 +172,8 @@ def test_what_is_said(text: str, given: list[Any], message: str) -> None:
     assert caught.value.message.startswith(message)
 
 
-def test_a_number_that_needs_a_gradient_is_none(engine: Torch) -> None:
+def test_a_number_that_needs_a_gradient_is_none() -> None:
+    engine = Torch()
     x, a = engine.leaf(np.ones(2), True), engine.leaf(np.array(2.0), True)
     with pytest.raises(ArgumentError, match="elu takes a number as alpha, not a tensor that needs a gradient"):
         apply(application("elu(a, b)"), [x, a], engine.host, 100)
@@ -203,6 +200,11 @@ def test_what_holds_a_tensor() -> None:
     assert not holds_tensor([1, ("x",)])
 
 
-def test_what_to_write_for_a_number() -> None:
-    assert number_hint("max", 0, "z") == "write relu(z) or clamp(z, min=0)"
-    assert number_hint("hypot", 2, "z") == "write full_like(z, 2) for 2"
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [("maximum(x, 0)", "write relu(x) or clamp(x, min=0)"), ("hypot(x, 2)", "write full_like(x, 2) for 2")],
+)
+def test_what_to_write_for_a_number(text: str, hint: str) -> None:
+    with pytest.raises(ArgumentError) as refused:
+        evaluate(parse(text), {"x": np.ones(2)})
+    assert refused.value.hint == hint

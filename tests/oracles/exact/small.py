@@ -8,8 +8,7 @@ from gradcheck.errors import Place
 from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.problem import Problem
-from gradcheck.oracles.exact.claim_tracker import Proof
-from gradcheck.oracles.exact.prove import prove
+from gradcheck.oracles.exact.prove import Proof, prove
 
 
 def claim(text: str) -> Claim:

@@ -17,7 +17,7 @@ from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.dual_numbers import Dual, lift
 from gradcheck.oracles.exact.graph_at_point import Direction, GraphAtPoint, PointSettings
 from gradcheck.oracles.exact.prove import unsupported
-from gradcheck.oracles.numeric.small_integers import with_small_integers
+from gradcheck.oracles.numeric.counterexample import with_small_integers
 from tests.claims import shipped_cases
 from tests.oracles.exact.calls import RATIONAL
 
@@ -65,7 +65,7 @@ class OneElement(Direction):
 
 def exact_gradient(problem: Problem, name: str) -> np.ndarray:
     """Of integers that are small: residues next to 0 are the integers themselves."""
-    graph = GraphAtPoint(problem, Dependencies(problem), PointSettings())
+    graph = GraphAtPoint(Dependencies(problem), PointSettings())
     leaves = {**problem.inputs, **problem.constants}
     graph.leaves = {n: lift(graph.point, a) if a.dtype.kind == "f" else a for n, a in leaves.items()}
     graph._seed = lambda root, value, given: lift(graph.point, 1 if given is None else given)  # type: ignore

@@ -19,7 +19,7 @@ assert ops
 
 
 def at_point(of: Problem, number: int = 0) -> GraphAtPoint:
-    return GraphAtPoint(of, Dependencies(of), PointSettings(number=number))
+    return GraphAtPoint(Dependencies(of), PointSettings(number=number))
 
 
 SQUARES = {"h": "x * x", "y": "(h * w).sum()"}

@@ -158,7 +158,7 @@ def test_every_formula_of_the_cases() -> None:
 def at_point(problem: Any, dependencies: Dependencies, setting: PointSettings) -> dict[Any, Any]:
     """What each formula comes to, or the kind of its error."""
     found: dict[Any, Any] = {}
-    graph = GraphAtPoint(problem, dependencies, setting)
+    graph = GraphAtPoint(dependencies, setting)
     try:
         graph.derivative(())
     except GradcheckError as error:

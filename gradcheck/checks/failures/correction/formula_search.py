@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradcheck.checks.closeness.nearly_equal import derivation_tolerance, nearly_equal
+from gradcheck.checks.closeness.compare import derivation_tolerance, nearly_equal
 from gradcheck.checks.closeness.tolerance import modulus
 from gradcheck.checks.failures.correction.edit_position import Operands
 from gradcheck.checks.failures.correction.edits import all_single_edits

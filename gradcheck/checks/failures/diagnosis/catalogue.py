@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.autograd.modes import quiet
-from gradcheck.checks.closeness.nearly_equal import nearly_equal, rounding_tolerance
+from gradcheck.checks.closeness.compare import nearly_equal, rounding_tolerance
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.failures.mistakes import KINDS
 from gradcheck.checks.result import Diagnosis
@@ -73,7 +73,8 @@ class Rule:
         return self.right_gradient(self.application_with(changed))
 
     def application_with(self, changed: Mapping[int, np.ndarray]) -> Application:
-        return with_arrays(self.application, [changed.get(i, array) for i, array in enumerate(self.tensors)])
+        arrays = (np.asarray(changed.get(i, array)) for i, array in enumerate(self.tensors))  # NumPy returns scalars
+        return with_arrays(self.application, list(arrays))
 
     def right_gradient(
         self, application: Application, cotangents: Sequence[np.ndarray | None] | None = None

@@ -204,7 +204,7 @@ def truncated_arguments(e: Evidence, rule: Rule) -> Iterator[Guess]:
             yield Guess(position, found, cut_off)
     incoming = rule.incoming
     if incoming is not None and incoming.dtype.kind == "f":
-        cut_off = rule.right_gradient(rule.application, [np.trunc(incoming)])
+        cut_off = rule.right_gradient(rule.application, [np.asarray(np.trunc(incoming))])
         if cut_off is not None and not e.agree(cut_off, e.want):
             yield Guess("incoming", fact("incoming_truncated"), cut_off)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.families import PRODUCTS
-from gradcheck.checks.closeness.nearly_equal import nearly_equal
+from gradcheck.checks.closeness.compare import nearly_equal
 from gradcheck.checks.failures.diagnosis.catalogue import Evidence, Guess, Rule, hypothesis, rule_hypothesis
 from gradcheck.engines.base import Application
 from gradcheck.facts import fact

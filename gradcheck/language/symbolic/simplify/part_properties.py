@@ -84,7 +84,8 @@ class PartProperties:
         self._words = {
             tuple(point.names[word] for point in points): Name(word)
             for word in sizes
-            if len({point.names.get(word) for point in points}) > 1
+            if all(isinstance(point.names.get(word), int) for point in points)  # not also the name of a tensor
+            and len({point.names[word] for point in points}) > 1
         }
 
     def _name_shapes(self, shaped: Collection[str]) -> None:

@@ -11,6 +11,7 @@ from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 PATTERNS = (
     ("x.T.T", "x"),
     ("x.mT.mT", "x"),
+    ("outer(x, y).T", "outer(y, x)"),
     ("-(-x)", "x"),
     ("conj(conj(x))", "x"),
     ("flip(flip(x, d), d)", "x"),

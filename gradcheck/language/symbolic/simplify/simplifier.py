@@ -15,11 +15,8 @@ from gradcheck.language.symbolic.simplify import (
     elementwise_rules,
     factoring,
     guards,
-    inverses,
     matrix_chains,
-    multiply_out,
     named_functions,
-    named_products,
     normalization_layers,
     patterns,
     rearrangement,
@@ -93,19 +90,18 @@ RULES: tuple[Rule, ...] = (
     normalization_layers.dim_from_the_front,
     normalization_layers.variance,
     normalization_layers.normalization_by_name,
-    named_products.known_product,
-    named_products.dot_by_name,
+    named_functions.known_product,
+    named_functions.dot_by_name,
     normalization_layers.drop_centred_terms,
     normalization_layers.power_of_a_root,
     named_functions.factors_out_of_a_sum,
     matrix_chains.outer_in_a_product,
-    matrix_chains.outer_turned,
     matrix_chains.vectors_multiplied,
-    inverses.cofactors_over_determinant,
-    inverses.cofactors_undone,
-    inverses.inverse_undone,
+    matrix_chains.cofactors_over_determinant,
+    matrix_chains.cofactors_undone,
+    matrix_chains.inverse_undone,
     matrix_chains.normal_chain,
-    multiply_out.multiplied_out,
+    factoring.multiplied_out,
     factoring.common_transpose,
     factoring.common_matrix,
     factoring.common_factor,
@@ -117,7 +113,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 #: Rules that keep the terms of a sum.
-RULES_WITHIN_TERMS = tuple(rule for rule in RULES if rule.__module__ not in (multiply_out.__name__, factoring.__name__))
+RULES_WITHIN_TERMS = tuple(rule for rule in RULES if rule.__module__ != factoring.__name__)
 
 #: More rewrites per part mean a cycle among the rules; the results so far are kept.
 _REWRITES_PER_PART = 60

@@ -18,8 +18,7 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import BRANCHED, CONSTANT, PARTIAL, PIECEWISE, UNINTERPRETED, Degree
 from gradcheck.oracles.exact.dual_numbers import Dual, Indicator, exact_rule
-from gradcheck.oracles.exact.field_point import FieldPoint
-from gradcheck.oracles.exact.integer_points import as_small_integers
+from gradcheck.oracles.exact.field_point import FieldPoint, as_small_integers
 from gradcheck.oracles.exact.ops.linear import apply_linear
 from gradcheck.oracles.exact.uninterpreted_functions import combine_arguments, up_to_sign
 

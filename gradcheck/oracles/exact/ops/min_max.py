@@ -17,7 +17,7 @@ from gradcheck.autograd.ops.common.dims import reduced_axes
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import CONSTANT, PIECEWISE, Degree
 from gradcheck.oracles.exact.dual_numbers import Dual, apply_rule, exact_rule, lift
-from gradcheck.oracles.exact.integer_points import as_small_integers
+from gradcheck.oracles.exact.field_point import as_small_integers
 from gradcheck.oracles.exact.ops.activations import clamped
 from gradcheck.oracles.exact.ops.elementwise import branch_indicator, piecewise_degree, select
 from gradcheck.oracles.exact.ops.linear import apply_linear

@@ -46,10 +46,6 @@ def _vector_of_ones(x: Dual, rows: int, columns: int) -> Dual:
     return Dual(x.point, MatrixChain((ones(rows, columns, x.point.prime),)), None, CONSTANT)
 
 
-def _ones(x: Dual, shape: tuple[int, ...]) -> Dual:
-    return Dual(x.point, np.ones(shape, dtype=np.int64), None, CONSTANT)
-
-
 def drop_dims(x: Dual, run: tuple[int, ...]) -> Dual:
     """Return the tensor without these dimensions, which are of size 1."""
     shape = tuple(size for axis, size in enumerate(x.shape) if axis not in run)
@@ -78,7 +74,8 @@ def _prod(x: Dual, dim: Any, keepdim: bool, dtype: Any) -> Any:
         x, dim, keepdim = x.reshape(prod(x.shape)), 0, False
     dim, length = dim % x.ndim, x.shape[dim]
     if not length:
-        x, length = _ones(x, tuple(1 if i == dim else n for i, n in enumerate(x.shape))), 1
+        shape = tuple(1 if i == dim else n for i, n in enumerate(x.shape))
+        x, length = Dual(x.point, np.ones(shape, dtype=np.int64), None, CONSTANT), 1
     while length > 1:
         half = length // 2
         halves = x.narrow(dim, 0, half) * x.narrow(dim, half, half)

@@ -7,7 +7,7 @@ import pytest
 from gradcheck.checks.failures.correction.graph_repair import GraphRepair, find_graph_repair
 from gradcheck.checks.failures.uncomputable_graph import find_uncomputable_part
 from gradcheck.checks.options import Options, engines_of
-from gradcheck.checks.scheduling.isolated_case import check_isolated
+from gradcheck.checks.scheduling.sequential import check_isolated
 from tests.from_text import case_of, problem_from
 
 SIZES = "dims: {n: 3, d: 4, h: 5}\n"

@@ -15,6 +15,7 @@ EXAMPLES = [
     ("diagonal_scatter(zeros_like(x), ones_like(diagonal(x)))", "eye(x.shape[0], x.shape[1])"),
     ("diagonal_scatter(zeros_like(x), expand(s, diagonal(x).shape))", "s * eye(x.shape[0], x.shape[1])"),
     ("x.T.T @ v", "x @ v"),
+    ("outer(u, v).T", "outer(v, u)"),
     ("b.mT.mT", "b"),
     ("x[0,]", "x[0]"),
     ("x[:]", "x"),

@@ -18,9 +18,8 @@ from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.problem import Problem
 from gradcheck.language.symbolic.symbolic_gradients import derive_gradients
 from gradcheck.oracles.exact import ops
-from gradcheck.oracles.exact.claim_tracker import MAX_ERROR_PROBABILITY
 from gradcheck.oracles.exact.dual_numbers import EXACT_RULES, Dual
-from gradcheck.oracles.exact.prove import prove
+from gradcheck.oracles.exact.prove import MAX_ERROR_PROBABILITY, prove
 from gradcheck.oracles.numeric.perturbed_array import ForwardPass, Perturbed
 from tests.oracles.exact.calls import RATIONAL, as_residues, calls, directions, integers, on_residues, parts
 from tests.samples import CALLS, OP_OF, problem_of

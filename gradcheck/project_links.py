@@ -1,0 +1,111 @@
+"""Links that are followed for writing: those that stay in their project.
+
+A clone, or an archive, can contain links to any file of the user.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+
+#: A folder with one of these is the root of a project.
+_MARKERS = (".git", ".hg", "pyproject.toml", "gradcheck.toml")
+#: An environment of Python or conda has one of these.
+_OF_ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
+
+
+class LinkRefused(OSError):
+    """A link on the way to a file leads out of the file's folder."""
+
+
+def project_root(path: str | os.PathLike[str]) -> str:
+    """Return the folder that a file belongs to.
+
+    It is the nearest folder above the file with a marker, such as `.git`; else the working directory, if the file is
+    below it; else the folder that was named. No marker of another user widens a project, as in `/tmp`.
+    """
+    folder, here = os.path.dirname(os.path.abspath(path)), os.getcwd()
+    return _nearest_project(folder) or (here if _is_below(folder, here) else folder)
+
+
+def _nearest_project(folder: str) -> str | None:
+    here = os.getcwd()
+    return next((one for one in _upwards(folder) if is_project(one, of_others=_is_below(one, here))), None)
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """Yield a path and all folders above."""
+    yield path
+    while (above := os.path.dirname(path)) != path:
+        yield (path := above)
+
+
+def is_project(folder: str | os.PathLike[str], *, of_others: bool = False) -> bool:
+    """Return whether a folder has a marker, `of_others` also another user's."""
+    markers = filter(os.path.lexists, (os.path.join(folder, name) for name in _MARKERS))
+    return any(of_others or not belongs_to_others(marker, os.getcwd()) for marker in markers)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return os.path.join(path, "").startswith(os.path.join(folder, ""))
+
+
+def belongs_to_others(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> bool:
+    """Return whether the file belongs to another user.
+
+    Root and the folder's owner are none. A link belongs to its owner and to that of its target. Anybody can write to
+    `/tmp`, above and beside the files of others."""
+    return hasattr(os, "geteuid") and not _owners(path) <= {0, os.geteuid(), *_owners(folder)}
+
+
+def _owners(path: str | os.PathLike[str]) -> set[int]:
+    found = {os.lstat(path).st_uid}
+    with contextlib.suppress(OSError):  # a link that leads nowhere
+        found.add(os.stat(path).st_uid)
+    return found
+
+
+def is_environment(folder: str) -> bool:
+    """Return whether a folder, perhaps in a clone, holds installed code."""
+    holds = any(os.path.lexists(os.path.join(folder, name)) for name in _OF_ENVIRONMENTS)
+    return holds or os.path.basename(folder) == "node_modules"
+
+
+def resolve(path: str | os.PathLike[str]) -> tuple[str, str]:
+    """Return a file's project and its real path in it. Raises LinkRefused."""
+    named = os.path.abspath(path)
+    for link in filter(os.path.islink, _upwards(named)):
+        if not _is_users_own(link):
+            _check_link(link, is_file=link == named)
+    above = os.path.realpath(project_root(named))
+    return above, os.path.relpath(os.path.realpath(named), above)
+
+
+def _is_users_own(link: str) -> bool:
+    """Return whether no archive or clone contains a link, such as `/tmp`.
+
+    Nor does it contain a link by which the user has reached the working directory."""
+    logical = os.environ.get("PWD", "")
+    is_on_the_way = link in _upwards(logical) and os.path.realpath(logical) == os.getcwd()
+    return os.path.dirname(os.path.dirname(link)) == os.path.dirname(link) or is_on_the_way
+
+
+def _check_link(link: str, is_file: bool) -> None:
+    """Raise LinkRefused for a link out of its project, or to what is hidden.
+
+    Without a project around it a link must stay in its own folder. A file that it leads to must hold something."""
+    folder = os.path.dirname(link)
+    named = _nearest_project(folder)
+    root, real = os.path.realpath(named or folder), os.path.realpath(link)
+    if not _is_below(real, root):
+        raise LinkRefused(errno.ELOOP, f"a link leads out of '{named or folder}', to '{real}'")
+    inside = _nearest_project(real)
+    if inside is not None and inside != root and _is_below(inside, root):
+        raise LinkRefused(errno.ELOOP, f"a link leads out of '{named or folder}', to the project '{inside}'")
+    between = [one for one in _upwards(real) if _is_below(one, root) and not _is_below(folder, one)]
+    if any(os.path.basename(one).startswith(".") or is_environment(one) for one in between):
+        raise LinkRefused(errno.ELOOP, f"a link leads to '{real}', which is hidden or of an environment")
+    if is_file and not (os.path.exists(real) and os.path.getsize(real)):
+        raise LinkRefused(errno.ELOOP, f"a link leads to '{real}', which holds nothing")
