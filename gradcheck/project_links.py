@@ -60,6 +60,13 @@ def belongs_to_others(path: str | os.PathLike[str], folder: str | os.PathLike[st
     return hasattr(os, "geteuid") and not _owners(path) <= {0, os.geteuid(), *_owners(folder)}
 
 
+def is_foreign(path: str | os.PathLike[str]) -> bool:
+    """Return whether a folder is a project, or a path another user's."""
+    return os.path.lexists(path) and (
+        is_project(path, of_others=True) or belongs_to_others(path, os.path.dirname(os.path.abspath(path)))
+    )
+
+
 def _owners(path: str | os.PathLike[str]) -> set[int]:
     found = {os.lstat(path).st_uid}
     with contextlib.suppress(OSError):  # a link that leads nowhere

@@ -38,7 +38,10 @@ def _place_of(top: str) -> str | None:
     """Return the folder that holds a module: the working directory first."""
     if os.path.isfile(f"{top}.py") or os.path.isdir(top):
         return os.curdir
-    spec = util.find_spec(top)
+    try:
+        spec = util.find_spec(top)
+    except ValueError:  # such as __main__
+        return None
     if spec is None or not spec.has_location:
         return None
     file = Path(spec.origin or "")

@@ -107,7 +107,11 @@ class _Tree:
         """Yield the commit's Python files in a folder and those below.
 
         A new file that Python prefers to one of them is yielded, too."""
-        for below, _ in folders_below(folder):
+        real = os.path.realpath(folder)
+        is_above = Path(self.top).is_relative_to(real)
+        if not is_above and not Path(real).is_relative_to(self.top):
+            return
+        for below, _ in folders_below(self.top if is_above else folder):
             here = os.path.relpath(os.path.realpath(below), self.top).replace(os.sep, "/")
             for path in self._entries("" if here == "." else here):
                 module, suffix = os.path.splitext(os.path.join(below, os.path.basename(path)))

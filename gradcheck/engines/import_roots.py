@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 from gradcheck.engines.user_modules import RESERVED, module_of_file, module_of_name
-from gradcheck.project_links import is_project, project_root
+from gradcheck.project_links import is_foreign, project_root
 
 #: The number of folders above a file from which a program may have started.
 _LEVELS = 4
@@ -35,6 +35,5 @@ def module_of_program_file(where: str) -> ModuleType:
 
 def _has_module(folder: Path, name: str) -> bool:
     """Return whether a folder has the module; a project in it is another's."""
-    return (folder / f"{name}.py").is_file() or (
-        name != "" and (folder / name).is_dir() and not is_project(folder / name)
-    )
+    found = [path for path in (folder / f"{name}.py", folder / name) if name and path.exists()]
+    return bool(found) and not is_foreign(found[0])

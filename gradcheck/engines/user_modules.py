@@ -24,7 +24,7 @@ from types import CodeType, ModuleType
 
 from gradcheck.errors import UsageError
 from gradcheck.language.suggest import did_you_mean
-from gradcheck.project_links import is_project
+from gradcheck.project_links import is_foreign
 
 #: Names that a user's folder cannot shadow: gradcheck, its libraries, theirs, and common frameworks.
 RESERVED = frozenset(
@@ -248,9 +248,9 @@ class _FolderFinder(MetaPathFinder):
     def _may_import(self, name: str, file: str) -> bool:
         if file == __file__:
             return name == self.asked
-        own = os.path.join(self.folder, name, "")
-        is_other_project = name != self.asked and is_project(own) and not file.startswith(own)
-        return not is_other_project and file.startswith(os.path.join(self.folder, "")) and not is_installed_file(file)
+        own = os.path.join(self.folder, name)
+        may = name == self.asked or file.startswith(f"{own}{os.sep}") or not any(map(is_foreign, (own, f"{own}.py")))
+        return may and file.startswith(os.path.join(self.folder, "")) and not is_installed_file(file)
 
 
 def _module_in(file: str | None) -> ModuleType | None:

@@ -34,6 +34,6 @@ def test_a_module_is_here_or_in_a_folder_of_the_path(package: Path, monkeypatch:
     assert user_code("own_package.sub.engine:X") == ("own_package/sub/engine.py", ".")
 
 
-@pytest.mark.parametrize("name", ["core", "torch", "numpy:ndarray", "json:loads", "nowhere:X"])
+@pytest.mark.parametrize("name", ["core", "torch", "numpy:ndarray", "json:loads", "nowhere:X", "__main__:f"])
 def test_no_code_of_a_user(package: Path, name: str) -> None:
     assert user_code(name) is None

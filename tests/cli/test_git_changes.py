@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from gradcheck.cli import git_changes
+
 CASE = "name: {name}\ninputs: {{x: 1}}\ngraph: {{y: x + x}}\n"
 ENGINE = "from gradcheck.engines.core import Core\n\nclass Mine(Core):\n    name = 'mine'\n"
 
@@ -269,6 +271,27 @@ def test_a_case_changes_with_a_module_elsewhere_that_it_names(
     assert listed(gradcheck, *words) == []
     code.write_text(code.read_text() + "\n")
     assert listed(gradcheck, *words) == ["code"]
+
+
+def test_no_folder_outside_of_the_repository_is_listed(
+    repository: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed_folders: list[str] = []
+    known = git_changes.folders_below
+
+    def folders_below(folder: str) -> Any:
+        listed_folders.append(os.path.realpath(folder))
+        return known(folder)
+
+    monkeypatch.setattr(git_changes, "folders_below", folders_below)
+    above = os.path.relpath("/", repository / "sub" / "cases")
+    for place in (f"{above}/x.py", f"{above}/usr/x.py"):
+        text = CASE.format(name="code") + f"implementations: {{y: '{place}:double'}}\n"
+        (repository / "sub" / "cases" / "code.yaml").write_text(text)
+        git("add", ".")
+        git("commit", "-m", "code")
+        listed(gradcheck, "--changed-since", "HEAD")
+    assert set(listed_folders) == {str(repository.resolve())}
 
 
 def test_ends_of_lines_are_no_change(repository: Path, gradcheck: Any) -> None:

@@ -116,8 +116,9 @@ def test_the_name_of_a_file_is_no_option(folder: Path, gradcheck: Any, names: tu
     (folder / "evil.py").write_text("open('ran', 'w')\n")
     for name in names:
         (folder / name).write_text("inputs: {x: 1}\ngraph: {y: x * x}\n")
-    outcome = gradcheck("run", *sorted(os.listdir()))
-    assert (outcome.code, f"'{names[0]}' is an option, and a file here" in outcome.err) == (2, True)
+    for before in ["run"], ["--"]:
+        outcome = gradcheck(*before, *sorted(os.listdir()))
+        assert (outcome.code, f"'{names[0]}' is an option, and a file here" in outcome.err) == (2, True)
 
 
 def test_the_name_of_a_file_is_no_command(folder: Path, gradcheck: Any) -> None:

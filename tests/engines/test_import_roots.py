@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from gradcheck import project_links
 from gradcheck.engines.import_roots import module_of_program_file
 from gradcheck.engines.resolve import resolve_engine
+from gradcheck.engines.tensor_class.dialects import NEIGHBOURS
+from gradcheck.engines.tensor_class.modules import modules_of
 from gradcheck.errors import UsageError
 from tests.engines.test_resolve import TENSOR, write
 
@@ -56,6 +59,28 @@ def test_a_project_beside_the_engines_package_replaces_no_library(folder: Path) 
     write(folder / "mygrad" / "__init__.py", "raise SystemExit('it ran')\n")
     (folder / "mygrad" / ".git").mkdir()
     assert "mygrad/mygrad" not in str(module_of_program_file("mine/nodes.py").mygrad.__file__)
+
+
+def test_files_of_other_users_and_clones_are_no_neighbours(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in `/tmp`, where anybody writes; root unpacks archives with the owners that they name."""
+    ran = folder / "ran"
+    planted = f"open({str(ran)!r}, 'w')\n"
+    known = project_links._owners
+    theirs = ("functional.py", "beside.py", "lacking.py", ".git")
+    monkeypatch.setattr(project_links, "_owners", lambda path: {4711} if Path(path).name in theirs else known(path))
+    for name in ("functional.py", "beside.py", "lacking.py", "ops/__init__.py", "tqdm/__init__.py"):
+        write(folder / name, planted)
+    for clone in ("ops", "tqdm"):
+        (folder / clone / ".git").mkdir()
+    write(folder / "ops.py", "")
+    tries = "".join(f"try:\n    import {name}\nexcept ImportError: pass\n" for name in ("beside", "lacking", "tqdm"))
+    write(folder / "engine.py", f"{tries}{TENSOR}")
+    write(folder / "deep" / "engine.py", f"{tries}{TENSOR}")
+    for file in ("engine.py", "deep/engine.py"):
+        resolve_engine(f"{file}:Tensor")
+    home = module_of_program_file("engine.py").__name__
+    assert [Path(str(one.__file__)).name for one in modules_of([home], (), NEIGHBOURS)] == ["engine.py"]
+    assert not ran.exists()
 
 
 def test_what_stands_nowhere_is_missed_by_its_name(folder: Path) -> None:
