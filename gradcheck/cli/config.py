@@ -332,8 +332,9 @@ class _SettingsFile:
     def _own_file(self, path: Path) -> Path:
         """Return a file below the folder of settings; text elsewhere may be code."""
         inside = Path(os.path.relpath(self.path.parent / path, self.path.parent))
-        if {os.pardir, ".git"} & set(str(inside).lower().split(os.sep)) or inside.is_absolute():
-            raise UsageError(f"'{path}' is not below the folder of {self.name}", hint="name it on the command line")
+        if inside.is_absolute() or any(part.startswith(".") for part in inside.parts[:-1]):  # "..", .git, .hg
+            message = f"'{path}' is not below the folder of {self.name}, or in a hidden one"
+            raise UsageError(message, hint="name it on the command line")
         if any(is_environment(os.fspath(self.path.parent / one)) for one in inside.parents):
             raise UsageError(f"'{path}' is in an environment of installed code", hint="name it on the command line")
         return Path(os.path.relpath(self.path.parent / path))

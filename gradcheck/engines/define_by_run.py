@@ -151,7 +151,7 @@ class DefineByRun(GradientBackend):
         probed = [
             (gradient, probes[name])
             for name, gradient in first.items()
-            if gradient is not None and gradient.requires_grad and probes.get(name) is not None
+            if gradient is not None and gradient.requires_grad and np.any(probes.get(name, 0.0))
         ]
         second = self._differentiated([root for root, _ in probed], leaves, [probe for _, probe in probed])
         return SecondOrder(self._arrays(first), self._arrays(second))

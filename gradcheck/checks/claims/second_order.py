@@ -6,7 +6,7 @@ gradients check it without any second-order rule (Pearlmutter 1994, Fast Exact M
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -61,16 +61,16 @@ def applies(context: Context) -> bool:
     return last_backward_step(own.problem) is not None and not is_nowhere_defined(own, own.last_step)
 
 
-def check(context: Context, confirmed: bool = True) -> Iterable[Comparison]:
+def check(context: Context, confirmed: bool = True, unprobed: Collection[str] = ()) -> Iterable[Comparison]:
     """Yield a comparison for each engine and input.
 
     There are none if the reference or engine has no second order. Without `confirmed`, differences are computed only
-    for failures."""
+    for failures. First gradients of `unprobed` inputs are not differentiated."""
     reference, point = context.engines.reference, context.points.own
     step = last_backward_step(point.problem)
     if step is None or not isinstance(reference, DefineByRun):
         return
-    second = _ReferenceSecondOrder(point, step, reference)
+    second = _ReferenceSecondOrder(point, step, reference, unprobed)
     if second.want.error is not None:
         return
     for engine in context.engines.tested:
@@ -81,10 +81,11 @@ def check(context: Context, confirmed: bool = True) -> Iterable[Comparison]:
 class _ReferenceSecondOrder:
     """Second order by reference and differences; `probes` are the random v."""
 
-    def __init__(self, point: Point, step: int, reference: DefineByRun) -> None:
+    def __init__(self, point: Point, step: int, reference: DefineByRun, unprobed: Collection[str] = ()) -> None:
         self.point, self.step, self.reference = point, step, reference
         self.problem = problem = point.problem
-        self.probes = random_directions(_leaves(problem, step), stream(problem.seed, "probes"))
+        drawn = random_directions(_leaves(problem, step), stream(problem.seed, "probes"))
+        self.probes = {name: 0.0 * probe if name in unprobed else probe for name, probe in drawn.items()}
         self.want = reference.second_order(problem, step, self.probes)
 
     def path(self) -> _ProbePath:

@@ -12,7 +12,6 @@ from gradcheck.checks.claims import second_order
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import base, engine_tolerance, epsilon
 from gradcheck.checks.context import Context
-from gradcheck.checks.implementations.call_variants import with_gradients
 from gradcheck.checks.implementations.implementation_case import second_order_case
 from gradcheck.checks.implementations.undefined_derivatives import is_undefined, kinks_along
 from gradcheck.checks.options import Engines
@@ -64,17 +63,14 @@ def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]
     if unrecorded and not any(recorded.get(name) for name in first.inputs):
         return []
     if alone and incoming:
-        problem = with_gradients(problem, [name for name in problem.inputs if name not in unrecorded])
-        case = problem.case
-        if not incoming < set(problem.inputs):
-            return []
         raised = double_precision_problem(problem)
         if raised is not problem and engine.less_precision(raised):  # it rounds where differences are taken
             return []
     second = Context(case, context.options, engines, Points(problem, engines))
     if not second_order.applies(second):
         return []
-    found = [c for c in second_order.check(second, confirmed=alone) if c.tensor in case.inputs]
+    found = second_order.check(second, confirmed=alone, unprobed=unrecorded if alone else ())
+    found = [c for c in found if c.tensor in case.inputs]
     found = [c for c in found if alone or c.mismatch is None or c.mismatch.kind != "differences_disagree"]
     found = [c for c in found if c.status != "undecided" and (c.status != "failed" or _is_wrong(c, problem.dtype))]
     if any(c.status == "failed" and is_undefined(c) for c in found) and _is_at_kink(context):

@@ -25,13 +25,23 @@ if TYPE_CHECKING:
 
 
 def recorded_gradients(engine: CodeEngine, problem: Problem) -> dict[str, bool]:
-    """Return whether gradients have a record of their own, by input.
+    """Return whether gradients have a record that can be differentiated, by input.
 
     Gradients that are zero without a record say nothing, and are left out."""
     with engine.session(problem.dtype):
         run = engine.evaluated_run(problem)
         found = {} if run is None else _gradients(engine, run)
-    return {name: g.requires_grad for name, g in found.items() if g.requires_grad or bool(g.count_nonzero())}
+        recorded = [name for name, gradient in found.items() if gradient.requires_grad]
+        if not _is_differentiated(engine, problem, recorded):
+            recorded = [name for name in recorded if _is_differentiated(engine, problem, [name])] or recorded
+    return {name: name in recorded for name, g in found.items() if g.requires_grad or bool(g.count_nonzero())}
+
+
+def _is_differentiated(engine: CodeEngine, problem: Problem, names: list[str]) -> bool:
+    """Return whether these first gradients can be differentiated."""
+    step = last_backward_step(problem)
+    probes = {name: np.ones_like(problem.inputs[name]) for name in names}
+    return step is None or engine.second_order(problem, step, probes).error is None
 
 
 def _gradients(engine: CodeEngine, run: GraphRun) -> dict[str, torch.Tensor]:

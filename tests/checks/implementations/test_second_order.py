@@ -83,6 +83,49 @@ def test_no_second_order_is_claimed_of_a_backward_that_records_nothing(spec: str
         check_function(_InsideTwice.apply, x=(4,), spec=spec)
 
 
+class _SavedApart(torch.autograd.Function):
+    """The gradient of `w` depends on `v`, of which it keeps a copy."""
+
+    @staticmethod
+    def forward(ctx: Any, v: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(v.detach(), w.detach())
+        return v * w
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        v, w = ctx.saved_tensors
+        return (g * w).detach(), g * v
+
+
+class _FreesOne(torch.autograd.Function):
+    """Of `w` the gradient cannot be differentiated; that of `x` keeps a copy."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x.clone(), w)
+        return x**3 + torch.sin(w) * w
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+        x, w = ctx.saved_tensors
+        if not ctx.needs_input_grad[1]:
+            return 3 * x * x * g, None
+        with torch.enable_grad():
+            inner = torch.sin(w) * w
+            (dw,) = torch.autograd.grad(inner, w, g, create_graph=True, retain_graph=True)
+            torch.autograd.grad(inner, w, g)  # frees what `dw` keeps
+        return 3 * x * x * g, dw
+
+
+@pytest.mark.parametrize(("function", "tensor"), [(_SavedApart, "v"), (_FreesOne, "x")])
+def test_gradients_that_are_recorded_are_right_whatever_the_others_are(function: Any, tensor: str) -> None:
+    names = ("v", "w") if function is _SavedApart else ("x", "w")
+    with pytest.raises(AssertionError, match=f"second-order gradient of {tensor}:"):
+        check_function(function.apply, **dict.fromkeys(names, (4,)))
+    found = check_function(function.apply, **dict.fromkeys(names, (4,)), choices={"order": 1})
+    assert found.exit_code == 0
+
+
 class _Quantized(torch.autograd.Function):
     """Rounds to a step size that is learned; its gradient is a convention."""
 
