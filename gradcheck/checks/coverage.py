@@ -17,6 +17,7 @@ from typing import Any
 import gradcheck.autograd.ops
 from gradcheck.autograd.op import Op, whole_table
 from gradcheck.autograd.pullback import cotangent_of
+from gradcheck.engines.library_imports import importing_elsewhere
 from gradcheck.language.evaluation.host import _call_host
 
 #: Names of ops, or of their parameters: `("sum", "dim")`.
@@ -109,7 +110,8 @@ def files_of(engines: Sequence[str]) -> list[Path]:
         elif owner.endswith(".py"):
             found.append(Path(owner).resolve())
         elif owner and name:
-            spec = find_spec(owner)
+            with importing_elsewhere():  # it imports the packages around a module
+                spec = find_spec(owner)
             found += [Path(spec.origin)] if spec is not None and spec.origin else []
     return found
 

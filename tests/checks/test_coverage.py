@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+
+import pytest
 
 from gradcheck import run
 from gradcheck.checks.coverage import files_of, lines_of, measure_coverage
@@ -45,6 +48,19 @@ def test_an_engines_source_is_found_by_its_name() -> None:
     assert any(path.name == "error_functions.py" for path in files_of(["core"]))
     assert [path.name for path in files_of(["gradcheck.engines.core:Core"])] == ["core.py"]
     assert files_of(["torch"]) == []
+
+
+def test_a_package_around_an_engine_is_imported_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library that it imports would read settings of the working directory."""
+    package = tmp_path / "lib" / "mini_of_coverage"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("import os\nHERE = os.getcwd()\n")
+    (package / "engine.py").write_text("")
+    monkeypatch.syspath_prepend(package.parent)
+    (tmp_path / "clone").mkdir()
+    monkeypatch.chdir(tmp_path / "clone")
+    assert files_of(["mini_of_coverage.engine:X"]) == [package / "engine.py"]
+    assert str(tmp_path / "clone") != sys.modules.pop("mini_of_coverage").HERE
 
 
 def test_only_lines_inside_functions_count(tmp_path: Path) -> None:

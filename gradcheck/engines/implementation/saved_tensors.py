@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def recorded_gradients(engine: CodeEngine, problem: Problem) -> dict[str, bool]:
-    """Return whether gradients have a record that can be differentiated, by input.
+    """Return by input whether its gradient can be differentiated.
 
     Gradients that are zero without a record say nothing, and are left out."""
     with engine.session(problem.dtype):
