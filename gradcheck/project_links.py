@@ -83,11 +83,15 @@ def is_environment(folder: str) -> bool:
 def resolve(path: str | os.PathLike[str]) -> tuple[str, str]:
     """Return a file's project and its real path in it. Raises LinkRefused."""
     named = os.path.abspath(path)
-    for link in filter(os.path.islink, _upwards(named)):
-        if not _is_users_own(link):
-            _check_link(link, is_file=link == named)
+    links = [one for one in _upwards(named) if os.path.islink(one) and not _is_users_own(one)]
+    for link in links:
+        _check_link(link)
+    real = os.path.realpath(named)
+    holds_nothing = os.path.getsize(real) == 0 if os.path.exists(real) else named in links
+    if links and holds_nothing:
+        raise LinkRefused(errno.ELOOP, f"a link leads to '{real}', which holds nothing")
     above = os.path.realpath(project_root(named))
-    return above, os.path.relpath(os.path.realpath(named), above)
+    return above, os.path.relpath(real, above)
 
 
 def _is_users_own(link: str) -> bool:
@@ -99,10 +103,10 @@ def _is_users_own(link: str) -> bool:
     return os.path.dirname(os.path.dirname(link)) == os.path.dirname(link) or is_on_the_way
 
 
-def _check_link(link: str, is_file: bool) -> None:
+def _check_link(link: str) -> None:
     """Raise LinkRefused for a link out of its project, or to what is hidden.
 
-    Without a project around it a link must stay in its own folder. A file that it leads to must hold something."""
+    Without a project around it a link must stay in its own folder."""
     folder = os.path.dirname(link)
     named = _nearest_project(folder)
     root, real = os.path.realpath(named or folder), os.path.realpath(link)
@@ -114,5 +118,3 @@ def _check_link(link: str, is_file: bool) -> None:
     between = [one for one in _upwards(real) if _is_below(one, root) and not _is_below(folder, one)]
     if any(os.path.basename(one).startswith(".") or is_environment(one) for one in between):
         raise LinkRefused(errno.ELOOP, f"a link leads to '{real}', which is hidden or of an environment")
-    if is_file and not (os.path.exists(real) and os.path.getsize(real)):
-        raise LinkRefused(errno.ELOOP, f"a link leads to '{real}', which holds nothing")

@@ -120,6 +120,7 @@ def test_a_link_belongs_to_two_users(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("out/r", {"out": "env/lib"}),
         ("r", {"r": "new"}),
         ("r", {"r": "empty"}),
+        ("out/empty", {"out": "."}),
     ],
 )
 def test_no_link_leads_out_or_to_what_is_hidden(project: Path, path: str, links: dict[str, str]) -> None:
@@ -172,7 +173,7 @@ def test_a_link_by_which_the_user_came_is_the_users_own(
 def test_links_of_the_system_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os.path, "islink", lambda path: path in ("/tmp", "/tmp/mine"))
     asked: list[str] = []
-    monkeypatch.setattr(project_links, "_check_link", lambda link, is_file: asked.append(link))
+    monkeypatch.setattr(project_links, "_check_link", asked.append)
     resolve("/tmp/mine/r.json")
     assert asked == ["/tmp/mine"]
 

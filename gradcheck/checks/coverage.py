@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -110,9 +110,9 @@ def files_of(engines: Sequence[str]) -> list[Path]:
         elif owner.endswith(".py"):
             found.append(Path(owner).resolve())
         elif owner and name:
-            with importing_elsewhere():  # it imports the packages around a module
+            with importing_elsewhere(), suppress(ImportError):  # of the packages around it; the run reports an error
                 spec = find_spec(owner)
-            found += [Path(spec.origin)] if spec is not None and spec.origin else []
+                found += [Path(spec.origin)] if spec is not None and spec.origin else []
     return found
 
 

@@ -332,11 +332,11 @@ class _SettingsFile:
     def _own_file(self, path: Path) -> Path:
         """Return a file below the folder of settings; text elsewhere may be code."""
         inside = Path(os.path.relpath(self.path.parent / path, self.path.parent))
-        if inside.is_absolute() or any(part.startswith(".") for part in inside.parts[:-1]):  # "..", .git, .hg
-            message = f"'{path}' is not below the folder of {self.name}, or in a hidden one"
-            raise UsageError(message, hint="name it on the command line")
+        parts = inside.parts[:-1] if inside.suffix else inside.parts  # `.known.json` may be a baseline, `.git` none
+        if inside.is_absolute() or any(part.startswith(".") for part in parts):
+            raise UsageError(f"'{path}' is not below the folder of {self.name}, or hidden", hint="name it as an option")
         if any(is_environment(os.fspath(self.path.parent / one)) for one in inside.parents):
-            raise UsageError(f"'{path}' is in an environment of installed code", hint="name it on the command line")
+            raise UsageError(f"'{path}' is in an environment of installed code", hint="name it as an option")
         return Path(os.path.relpath(self.path.parent / path))
 
     def _engine(self, spec: str) -> str:

@@ -7,7 +7,7 @@ from importlib import util
 from pathlib import Path
 from typing import NamedTuple
 
-from gradcheck.engines.user_modules import is_installed_file
+from gradcheck.engines.folder_finder import is_installed_file
 
 
 class UserCode(NamedTuple):

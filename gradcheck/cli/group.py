@@ -81,10 +81,7 @@ class LazyGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Refuse an option that is also a file: a shell replaces `*` by names."""
-        end = args.index("--") + 1 if "--" in args else len(args)  # the end of options may be a file, too
-        if all(word.startswith("-") for word in args[:end]):  # no command precedes it
-            end = len(args)
-        for word in () if ctx.resilient_parsing else args[:end]:
+        for word in () if ctx.resilient_parsing else args:  # also after "--", which may be the value of an option
             if word.startswith("-") and word != "-" and os.path.lexists(word):
                 raise UsageError(
                     f"'{word}' is an option, and a file here", hint=f"write {shell_word(f'./{word}')} for the file"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from types import ModuleType
 
-from gradcheck.engines.user_modules import RESERVED, module_of_file, module_of_name
+from gradcheck.engines.folder_finder import RESERVED
+from gradcheck.engines.user_modules import module_of_file, module_of_name
 from gradcheck.project_links import is_foreign, project_root
 
 #: The number of folders above a file from which a program may have started.

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engines.user_modules import is_installed_file
+from gradcheck.engines.folder_finder import is_installed_file
 from gradcheck.errors import UsageError
 from gradcheck.facts import Fact, fact
 

@@ -18,7 +18,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-from gradcheck.engines.user_modules import is_installed_file
+from gradcheck.engines.folder_finder import is_installed_file
 
 #: A folder without settings: that of Python's own library.
 _ELSEWHERE = os.path.dirname(os.__file__)

@@ -2,39 +2,26 @@
 
 User code can import its neighbours, as a program can whose folder Python searches first. But a folder `torch`, or a
 file `queue.py`, beside a case must not affect gradcheck, torch or Python's own library. So the folder is not in
-`sys.path`: a finder serves only imports by the folder's files, and never the names of `RESERVED`.
+`sys.path`: a finder serves its files alone (`folder_finder`).
 """
 
 from __future__ import annotations
 
 import importlib
-import os
 import re
 import sys
-import sysconfig
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from importlib import util
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader, all_suffixes
+from importlib.abc import Loader
+from importlib.machinery import PathFinder
 from itertools import takewhile
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 
+from gradcheck.engines.folder_finder import RESERVED, allow_imports_from, is_installed_file, without_bytecode
 from gradcheck.errors import UsageError
 from gradcheck.language.suggest import did_you_mean
-from gradcheck.project_links import is_foreign
 
-#: Names that a user's folder cannot shadow: gradcheck, its libraries, theirs, and common frameworks.
-RESERVED = frozenset(
-    (
-        *("gradcheck", "click", "colorama", "jinja2", "markdown_it", "markupsafe", "mdurl", "ml_dtypes", "numpy"),
-        *("pygments", "rich", "scipy", "yaml", "_yaml", "torch", "torchgen", "functorch", "triton", "sympy", "mpmath"),
-        *("fsspec", "filelock", "typing_extensions", "jax", "jaxlib", "opt_einsum", "numba", "llvmlite", "cupy"),
-        *("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "distributed", "dask", "cloudpickle", "IPython"),
-    )
-)
 _PREFIX = "gradcheck_engine_"
 
 
@@ -172,10 +159,10 @@ def _import_file(path: Path) -> ModuleType:
     if name in sys.modules:
         return sys.modules[name]
     spec = util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    if spec is None or without_bytecode(spec).loader is None:
         raise UsageError(f"{path.name} is no Python file")
-    loader = _UncachedLoader(name, str(path)) if type(spec.loader) is SourceFileLoader else spec.loader
-    return _run_module(util.module_from_spec(spec), loader, path.parent)
+    assert spec.loader is not None
+    return _run_module(util.module_from_spec(spec), spec.loader, path.parent)
 
 
 def _run_module(module: ModuleType, loader: Loader, folder: Path) -> ModuleType:
@@ -188,158 +175,3 @@ def _run_module(module: ModuleType, loader: Loader, folder: Path) -> ModuleType:
         del sys.modules[module.__name__]
         raise
     return module
-
-
-class _UncachedLoader(SourceFileLoader):
-    """Ignores bytecode, which would hide a change within the same second."""
-
-    def get_code(self, fullname: str) -> CodeType:
-        path = self.get_filename(fullname)
-        code: CodeType = self.source_to_code(self.get_data(path), path)
-        return code
-
-
-# Finders ---------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def allow_imports_from(folder: Path | None, last: Path | None = None, asked: str = "") -> Iterator[None]:
-    """Let a folder's files import each other; take unknown names from `last`.
-
-    This module, and compiled code, may import the package `asked` alone. Modules of the same names from other folders
-    are hidden in the block. Functions of the folder may import its modules later, too."""
-    finders = {at: _FolderFinder(str(place), asked) for place, at in ((folder, 0), (last, _after_installed())) if place}
-    with ExitStack() as stack:
-        for at, finder in finders.items():
-            stack.enter_context(_with_own_modules(finder.folder))
-            sys.meta_path.insert(at, finder)
-            stack.callback(sys.meta_path.remove, finder)
-        yield
-    for at, finder in finders.items():
-        if finder not in sys.meta_path:
-            sys.meta_path.insert(at, finder)
-
-
-def _after_installed() -> int:
-    """Return the place after Python's own finder, once another precedes it."""
-    return 2 + next(at for at, finder in enumerate(sys.meta_path) if finder is PathFinder)
-
-
-@dataclass(frozen=True)
-class _FolderFinder(MetaPathFinder):
-    """Finds a folder's modules for its own files, and `asked` for this one."""
-
-    folder: str
-    asked: str
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if path is not None or fullname in RESERVED or not self._may_import(fullname, _importer()):
-            return None
-        found = PathFinder.find_spec(fullname, [self.folder])
-        if found is not None and (loaded := _module_in(found.origin)) is not None:
-            return ModuleSpec(fullname, _LoadedModule(loaded))
-        if found is None or found.origin is not None:
-            return found
-        elsewhere = PathFinder.find_spec(fullname)  # a package with `__init__.py` precedes a folder without
-        return found if elsewhere is None or elsewhere.origin is None else None
-
-    def _may_import(self, name: str, file: str) -> bool:
-        if file == __file__:
-            return name == self.asked
-        own = os.path.join(self.folder, name)
-        may = name == self.asked or file.startswith(f"{own}{os.sep}") or not any(map(is_foreign, (own, f"{own}.py")))
-        return may and file.startswith(os.path.join(self.folder, "")) and not is_installed_file(file)
-
-
-def _module_in(file: str | None) -> ModuleType | None:
-    """Return a loaded file's module; loaded again, its classes would differ."""
-    found = (one for one in list(sys.modules.values()) if getattr(one, "__dict__", {}).get("__file__") == file)
-    return next((one for one in found if file and not getattr(one.__spec__, "_initializing", False)), None)
-
-
-class _LoadedModule(Loader):
-    """Returns a module that was imported under another name, unchanged."""
-
-    def __init__(self, module: ModuleType) -> None:
-        self._module, self._spec = module, module.__spec__
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return self._module
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self._spec
-
-
-#: Folders of Python's library and of installed packages. A virtual environment may be below a folder of cases.
-_INSTALLED = tuple(
-    os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")
-)
-
-
-def is_installed_file(file: str) -> bool:
-    """Return whether a file is of Python's library or of an installed package."""
-    return file.startswith(_INSTALLED) or "site-packages" in file or "dist-packages" in file
-
-
-_IMPORTLIB = os.path.join(os.path.dirname(importlib.__file__), "")
-
-
-def _importer() -> str:
-    """Return the file that runs the current import, or ""."""
-    frame = sys._getframe(2)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith(("<", _IMPORTLIB)):
-            return file
-        frame = frame.f_back  # type: ignore[assignment]
-    return ""
-
-
-#: Modules of folders that are hidden by others of the same names.
-_hidden_modules: dict[str, dict[str, ModuleType]] = {}
-
-
-@contextmanager
-def _with_own_modules(folder: str) -> Iterator[None]:
-    """Have `sys.modules` hold the folder's modules during the block."""
-    names = _names_in(folder) - RESERVED
-    others = {
-        name: module
-        for name, module in sys.modules.items()
-        if (top := name.partition(".")[0]) in names - sys.stdlib_module_names and not _is_from(folder, top)
-    }
-    for name in others:
-        del sys.modules[name]
-    for name, module in _hidden_modules.get(folder, {}).items():
-        sys.modules.setdefault(name, module)
-    leave = (names & sys.stdlib_module_names) | {name.partition(".")[0] for name in others}
-    try:
-        yield
-    finally:
-        own = [name for name in sys.modules if (top := name.partition(".")[0]) in leave and _is_from(folder, top)]
-        _hidden_modules.setdefault(folder, {}).update(
-            (name, sys.modules.pop(name)) for name in sorted(own, reverse=True)
-        )
-        sys.modules.update(others)
-
-
-def _names_in(folder: str) -> frozenset[str]:
-    try:
-        with os.scandir(folder) as entries:
-            return frozenset(
-                entry.name.partition(".")[0]
-                for entry in entries
-                if entry.name.endswith(tuple(all_suffixes())) or os.path.isfile(os.path.join(entry.path, "__init__.py"))
-            )
-    except OSError:
-        return frozenset()
-
-
-def _is_from(folder: str, top: str) -> bool:
-    """Return whether a top-level module comes from the folder, if imported."""
-    module = sys.modules.get(top)
-    file = getattr(module, "__file__", None) or ""
-    above = os.path.dirname(file)
-    return module is None or folder in (above, os.path.dirname(above) if hasattr(module, "__path__") else above)

@@ -340,13 +340,13 @@ def test_a_module_of_the_folder_is_not_the_package_that_the_environment_names(
     assert not Path("ran").exists()
 
 
-@pytest.mark.parametrize("path", ["../profile", "a/../../x.json", "/etc/x.json", ".hg/hgrc", "a/.GIT/x"])
+@pytest.mark.parametrize("path", ["../profile", "a/../../x.json", "/etc/x.json", ".hg/hgrc", "a/.GIT/x", ".git"])
 @pytest.mark.parametrize("key", ["output = {!r}", "baseline = {!r}", "report = ['full={}']"])
 def test_a_file_of_settings_names_no_file_elsewhere(folder: Path, gradcheck: Any, key: str, path: str) -> None:
     """A shell or Python may read a report there as code."""
     (folder / "gradcheck.toml").write_text(f"{key.format(path)}\n")
     outcome = gradcheck("config")
-    told = f"'{path}' is not below the folder of gradcheck.toml, or in a hidden one; name it on the command line"
+    told = f"'{path}' is not below the folder of gradcheck.toml, or hidden; name it as an option"
     assert (outcome.code, outcome.err) == (2, f"gradcheck: gradcheck.toml:1:1: {told}\n")
 
 
@@ -358,7 +358,7 @@ def test_a_file_of_settings_names_no_file_of_an_environment(folder: Path, gradch
     (folder / "gradcheck.toml").write_text(f"{key.format('venv/lib/x.pth')}\n")
     outcome = gradcheck("config")
     told = "gradcheck: gradcheck.toml:1:1: 'venv/lib/x.pth' is in an environment of installed code; name it "
-    assert (outcome.code, outcome.err) == (2, f"{told}on the command line\n")
+    assert (outcome.code, outcome.err) == (2, f"{told}as an option\n")
 
 
 def test_processes_of_an_isolated_run_look_in_no_working_directory(

@@ -11,15 +11,9 @@ from textwrap import dedent
 
 import pytest
 
+from gradcheck.engines.folder_finder import RESERVED, allow_imports_from
 from gradcheck.engines.resolve import load_object
-from gradcheck.engines.user_modules import (
-    RESERVED,
-    allow_imports_from,
-    import_folder,
-    import_name,
-    module_of_file,
-    module_of_name,
-)
+from gradcheck.engines.user_modules import import_folder, import_name, module_of_file, module_of_name
 from tests.paths import ROOT
 
 
@@ -128,7 +122,7 @@ def test_a_folder_is_asked_for_the_package_that_was_named_alone(folder: Path, mo
 
 def test_a_virtual_environment_below_the_folder_is_not_its_own(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed = folder / ".venv" / "lib"
-    monkeypatch.setattr("gradcheck.engines.user_modules._INSTALLED", (os.path.join(installed, ""),))
+    monkeypatch.setattr("gradcheck.engines.folder_finder._INSTALLED", (os.path.join(installed, ""),))
     write(
         installed / "careful.py", "try:\n    import beside_b as found\nexcept ModuleNotFoundError:\n    found = None\n"
     )

@@ -9,6 +9,7 @@ from itertools import islice
 
 import numpy as np
 
+from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.claims.cotangents import is_of_ones, operations_of
 from gradcheck.checks.claims.operations import gradient_positions
 from gradcheck.checks.claims.stated_claims import align_dtypes
@@ -225,7 +226,7 @@ def _gradients_without_paths(
     if whole is None:
         return
     owners = [use.owner for use in uses]
-    for number, use in enumerate(uses, 1):
+    for number, use in zip(_forward_numbers(record, flow.tensors[name]), uses, strict=True):
         path = fact("path", entry=use.owner)
         if owners.count(use.owner) > 1:
             path = fact("path_use", op=use.op, entry=use.owner, number=number, count=len(uses))
@@ -240,6 +241,14 @@ def _gradients_without_paths(
                 without = flow.run_backward(cut=(above, entry)).expected.get(name)
                 if without is not None:
                     yield fact("path_by_way_of", entry=entry, above=above), without
+
+
+    """Return the numbers of uses; a backward meets the last use first."""
+    """Return the number of each use, of which the backward meets the last first."""
+    received = record.received.get(tensor, ())
+    first = {c.child: -at for at, c in reversed([*enumerate(received)])}
+    order = sorted(range(len(received)), key=lambda at: first[received[at].child])
+    return [number for _, number in sorted(zip(order, range(1, len(order) + 1), strict=True))]
 
 
 def _reseeded(flow: GradientFlow, record: BackwardRecord, name: str) -> Iterator[tuple[Fact, np.ndarray]]:

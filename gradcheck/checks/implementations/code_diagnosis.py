@@ -37,6 +37,7 @@ from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.errors import Place
 from gradcheck.facts import Fact, fact
+from gradcheck.language.case import StatedTolerance
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.random_streams import stream
 
@@ -242,11 +243,13 @@ def _evidence_at(point: Point, engine: CodeEngine, c: Comparison) -> Evidence | 
     alike = [n for n in right if n != c.tensor and (n not in inputs or inputs[n].shape in shapes)]
     others = {name: g for name in alike if (g := right[name]) is not None}
     seeds = {root: others.pop(root) for root in point.problem.seeds[c.step] if root in others}
-    reference, evidence = point.engines.reference, Evidence(got_array, judge, others=others, seeds=seeds)
+    stated = (point.problem.case.engine_tolerance or StatedTolerance()).rtol or 0.0
+    evidence = Evidence(got_array, judge, others=others, seeds=seeds, rounding_rtol=stated)
+    reference = point.engines.reference
     if isinstance(reference, DifferencesEngine):
         alone = reference.with_ones(point.problem, c.tensor)
         reseeded = {} if alone is None else {fact("ones_in_its_place"): alone}
-        return replace(evidence, rounding_rtol=_BARS * reference.error, reseeded=reseeded)
+        return replace(evidence, rounding_rtol=max(stated, _BARS * reference.error), reseeded=reseeded)
     is_placeholder = isinstance(reference, type(engine))  # the graph only stands for the code's forward
     return evidence if is_placeholder else with_graph(evidence, c.tensor, point)
 

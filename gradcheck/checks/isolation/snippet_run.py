@@ -16,9 +16,9 @@ import numpy as np
 
 from gradcheck.checks.isolation.time_limit import OutOfTime
 from gradcheck.checks.isolation.worker_processes import ProcessEnded, ProcessStartError, WorkerPool
+from gradcheck.engines.folder_finder import is_installed_file
 from gradcheck.engines.library_imports import importing_elsewhere
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line
-from gradcheck.engines.user_modules import is_installed_file
 
 #: Seconds that a snippet may take.
 SNIPPET_SECONDS = 120.0

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from gradcheck.engines.folder_finder import is_installed_file
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line
-from gradcheck.engines.user_modules import is_installed_file
 from gradcheck.errors import GradcheckError, TensorError
 from gradcheck.tracebacks import frames_of
 

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from gradcheck.engines.folder_finder import is_installed_file
 from gradcheck.engines.implementation.code_loading import load_code
-from gradcheck.engines.user_modules import is_installed_file
 from gradcheck.errors import Unsupported
 from gradcheck.language.case import Implementation
 

@@ -168,7 +168,7 @@ def same_for_both(g: Any, t: Any) -> Any:
         (
             (residual, without_residual),
             {"x": (4, 3), "w": (3, 3)},
-            "the path through add at `y` (use 1 of 2) is dropped",
+            "the path through add at `y` (use 2 of 2) is dropped",
         ),
         ((squares, doubling_in_place), {"x": (4, 3), "w": (4, 3)}, "cause: squares changes its argument x in place"),
     ],

@@ -50,7 +50,8 @@ def sign(e: Evidence) -> Iterator[Guess]:
 @hypothesis("factor")
 def factor(e: Evidence) -> Iterator[Guess]:
     """The gradient is off by one number, the same at every point."""
-    constant, unit = mean_ratio(e), max(base(e.want.dtype).rtol, base(e.got_or_zeros.dtype).rtol)
+    constant, both = mean_ratio(e), (e.want.dtype, e.got_or_zeros.dtype)
+    unit = max(e.rounding_rtol, *(base(dtype).rtol for dtype in both))
     if constant is None or any(abs(constant - other) <= unit for other in (0, 1, -1)):
         return  # 1 is no factor: the difference is orthogonal to `want`
     digits = max(1, int(-math.log10(unit)) - 1)
@@ -94,7 +95,7 @@ def _factor_fact(constant: complex | float, e: Evidence) -> Fact:
         return fact("off_by_factor", factor=constant)
     minus = "-" if constant < 0 else ""
     size = abs(constant)
-    near = max(1e-6, base(e.want.dtype).rtol)
+    near = max(1e-6, e.rounding_rtol, base(e.want.dtype).rtol)
     for n, count in _counts(e).items():
         for number, text in ((n, f"{n}"), (1 / n, f"1/{n}")):
             if math.isclose(size, number, rel_tol=near):
@@ -196,7 +197,7 @@ def truncated_arguments(e: Evidence, rule: Rule) -> Iterator[Guess]:
     whole = {
         position: np.trunc(tensor)
         for position, tensor in enumerate(rule.tensors[:_MOST_TENSORS])
-        if tensor.dtype.kind == "f" and tensor.size and np.any(np.trunc(tensor) != tensor)
+        if tensor.dtype.kind == "f" and np.any(np.trunc(tensor) != tensor) and np.any(np.trunc(tensor))  # not all zeros
     }
     for position, tensor in whole.items():
         found, cut_off = fact("argument_truncated", position=position), rule.gradient_with_tensors({position: tensor})
