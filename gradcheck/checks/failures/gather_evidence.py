@@ -243,8 +243,8 @@ def _gradients_without_paths(
                     yield fact("path_by_way_of", entry=entry, above=above), without
 
 
+def _forward_numbers(record: BackwardRecord, tensor: Tensor) -> list[int]:
     """Return the numbers of uses; a backward meets the last use first."""
-    """Return the number of each use, of which the backward meets the last first."""
     received = record.received.get(tensor, ())
     first = {c.child: -at for at, c in reversed([*enumerate(received)])}
     order = sorted(range(len(received)), key=lambda at: first[received[at].child])

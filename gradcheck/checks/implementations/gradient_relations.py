@@ -196,14 +196,15 @@ def linear_mistakes(name: str, engine: Engine, seen: EvidenceAtPoints) -> tuple[
         (seeds,) = point.problem.seeds
         seed = next(iter(seeds.values()))
         got, want = wide(evidence.got_or_zeros), wide(evidence.want)
-        if len(seeds) != 1 or seed is None or not seed.shape == got.shape == want.shape or want.dtype.kind == "c":
+        if len(seeds) != 1 or seed is None or not seed.shape == got.shape == want.shape:
             return
         if are_close(got, want, evidence).all():  # an error of rounding's size is no pattern
             return
         product = _jacobian_product(name, point, seed)
         if product is not None and product.any() and are_close(got, product, evidence).all():
-            yield Relation("transposed", "jacobian", fact("jacobian_itself"))
-        found = _errors(name, engine, point, seed)
+            adjoint = "conjugate transpose" if want.dtype.kind == "c" else "transpose"
+            yield Relation("transposed", "jacobian", fact("jacobian_itself", adjoint=adjoint))
+        found = _errors(name, engine, point, seed) if want.dtype.kind != "c" else None
         for dim in (*range(want.ndim), None):
             if found is not None and _is_one_sum(found, dim):
                 text = "all elements" if dim is None else f"dim {dim}"

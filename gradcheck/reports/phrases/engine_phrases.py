@@ -156,7 +156,7 @@ add_phrases(
             f"the points that were drawn, and is not checked there{': ' + found['text'] if found['text'] else ''}"
             + (f", first at {', '.join(found['sizes'])}" if found["sizes"] else "")
         ),
-        "jacobian_itself": "the incoming gradient is multiplied by the Jacobian itself, where its transpose belongs",
+        "jacobian_itself": "the incoming gradient is multiplied by the Jacobian itself, where its {adjoint} belongs",
         "wrong_sum": "a sum of the incoming gradient over {dim} is wrong or missing, and all else is right",
         "saved_intermediate": "an intermediate was saved instead of an input: forward keeps {names:commas}, which it "
         "computed itself, and torch takes that as constant in a second derivative. Save arguments or results, and "

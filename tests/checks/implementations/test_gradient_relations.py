@@ -120,6 +120,28 @@ def forward_of(x: np.ndarray) -> Any:
     return filtered(x), x
 
 
+class _NotConjugated(torch.autograd.Function):
+    """Multiplies by a complex matrix, in its backward, too."""
+
+    @staticmethod
+    def forward(ctx: Any, z: torch.Tensor) -> torch.Tensor:
+        return _COMPLEX @ z
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> torch.Tensor:
+        return _COMPLEX @ g
+
+
+_COMPLEX = torch.tensor([[1 + 2j, 0.5], [-1j, 2 - 0.5j]], dtype=torch.complex128)
+
+
+def test_a_complex_jacobian_itself_is_named() -> None:
+    z = torch.tensor([1 - 2j, 0.5j], dtype=torch.complex128, requires_grad=True)
+    with pytest.raises(AssertionError) as told:
+        check_function(_NotConjugated.apply, z=z)
+    assert "the Jacobian itself, where its conjugate transpose belongs" in " ".join(str(told.value).split())
+
+
 def test_a_filter_that_is_not_reversed_is_the_jacobian_itself() -> None:
     check_function(forward_of, lambda g, x: filtered(g[:, ::-1])[:, ::-1], x=(3, 6))
     with pytest.raises(AssertionError, match="multiplied by the Jacobian itself"):
