@@ -273,9 +273,10 @@ def _tensors(c: Comparison, look: Look) -> list[Text]:
 
 def _explanation_error_lines(case: CaseResult, look: Look) -> list[Text]:
     lines: list[Text] = []
-    for error in (one for one in case.incomplete if one.details and look.verbosity > 0):
+    for error in (one for one in case.incomplete if one.details):
         lines += [Text(), *indent_text(sentences.error_line(error), look)]
-        lines += [Text(f"    {line}", style="dim") for line in plain_lines(error.details)]
+        details = plain_lines(error.details) if look.verbosity > 0 else []
+        lines += [Text(f"    {line}", style="dim") for line in details]
     return lines
 
 

@@ -76,7 +76,7 @@ def diagnose_code(context: Context, engine: CodeEngine) -> None:
         is_nonfinite = c.mismatch is not None and c.mismatch.kind == "nonfinite_gradient"
         if c.what in _EXPLAINED and not is_nonfinite and (c.what, c.tensor) not in done and len(done) < _MOST:
             done.add((c.what, c.tensor))
-            try_part("diagnosis", partial(_add_diagnoses, formulas, engine, c, number), context.failed_explanations)
+            try_part("cause", partial(_add_diagnoses, formulas, engine, c, number), context.failed_explanations)
 
 
 def _add_diagnoses(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, number: int) -> None:

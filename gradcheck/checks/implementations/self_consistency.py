@@ -143,7 +143,7 @@ def _gradients(evaluation: Evaluation) -> Mapping[str, np.ndarray | None]:
 def diagnose_standalone(context: Context, engine: CodeEngine) -> None:
     """Add diagnoses to the failed comparisons of code without a specification."""
     judged: list[Context] = []
-    try_part("diagnosis", lambda: judged.extend(_judged(context, engine)), context.failed_explanations)
+    try_part("cause", lambda: judged.extend(_judged(context, engine)), context.failed_explanations)
     chosen = judged[0] if judged else context
     diagnose_code(chosen, engine)
     context.found = chosen.found

@@ -297,3 +297,15 @@ def test_a_smooth_error_is_no_precision(size: float) -> None:
 def test_an_error_of_rounding_is(dtype: str) -> None:
     text = _causes(lambda x: (np.cos(x.astype(dtype)) * np.ones(1, dtype)).astype(x.dtype))
     assert f"computed in {dtype}" in text
+
+
+@pytest.mark.parametrize("spec", [None, "tanh(x)"])
+def test_an_error_of_the_search_is_told(monkeypatch: pytest.MonkeyPatch, spec: str | None) -> None:
+    def breaks(*_: object) -> None:
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr("gradcheck.checks.implementations.code_diagnosis.diagnose", breaks)
+    with pytest.raises(AssertionError) as told:
+        check_function(functions.WrongSign.apply, x=(3,), spec=spec)
+    text = " ".join(str(told.value).split())
+    assert "where it comes from was not found out: IndexError: list index out of range" in text
