@@ -127,7 +127,9 @@ def _find_mistakes(
     found = (look_alikes(c, everywhere) if c.what is ClaimKind.GRADIENT else ()) or formulas.diagnose(c, everywhere)
     if found or c.what is not ClaimKind.GRADIENT:
         return found
-    found = loop_mistakes(c.tensor, seen) or find_relations(c.tensor, seen) or find_relations(c.tensor, everywhere)
+    placed = [*_evidence_elsewhere(formulas.context, engine, c)]
+    found = loop_mistakes(c.tensor, seen) or find_relations(c.tensor, [*seen, *placed])
+    found = found or find_relations(c.tensor, [*everywhere, *placed])
     return found or linear_mistakes(c.tensor, engine, seen) or _diagnose_nonlinearity(engine, c, seen)
 
 
@@ -203,17 +205,30 @@ def _diagnose_nonlinearity(engine: CodeEngine, c: Comparison, seen: EvidenceAtPo
         if twice is None or evidence.got is None or twice.shape != evidence.got.shape:
             return ()
         off = float(np.max(np.abs(wide(twice) - 2 * wide(evidence.got)), initial=0.0))
-        if exceeds_rounding(off, float(np.max(np.abs(wide(twice)), initial=0.0)), twice.dtype):
+        if np.isfinite(off) and exceeds_rounding(off, float(np.max(np.abs(wide(twice)), initial=0.0)), twice.dtype):
             return (Diagnosis("not_linear", fact("rule_is_not_linear"), "confirmed"),)
     return ()
 
 
 def _evidence_at_other_sizes(context: Context, engine: CodeEngine, c: Comparison) -> Iterator[tuple[Point, Evidence]]:
     own = [context.points.at(c.trial).problem.sizes]
-    for point in context.points.trials:
+    for point in context.points.other_points:
         is_new = point.problem.sizes not in own and len(own) <= _SIZES
         if is_new and (found := _evidence_at(point, engine, c)) is not None:
             own.append(point.problem.sizes)
+            yield point, found
+
+
+def _evidence_elsewhere(context: Context, engine: CodeEngine, c: Comparison) -> Iterator[tuple[Point, Evidence]]:
+    """Yield the evidence with the tensor's numbers in other places.
+
+    Elements that are wrong for their numbers are then wrong there."""
+    own = context.points.at(c.trial)
+    array = own.problem.inputs.get(c.tensor)
+    if array is not None and array.size > 1:
+        inputs = {**own.problem.inputs, c.tensor: np.roll(array, 1)}
+        point = Point(replace(own.problem, inputs=inputs), own.engines, own.trial)
+        if (found := _evidence_at(point, engine, c)) is not None:
             yield point, found
 
 

@@ -309,3 +309,50 @@ def test_an_error_of_the_search_is_told(monkeypatch: pytest.MonkeyPatch, spec: s
         check_function(functions.WrongSign.apply, x=(3,), spec=spec)
     text = " ".join(str(told.value).split())
     assert "where it comes from was not found out: IndexError: list index out of range" in text
+
+
+class _Exponential(torch.autograd.Function):
+    """Of the length: the factor 3 is the number of elements at one size alone."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return torch.exp(-torch.sqrt((x * x).sum()))
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, g: torch.Tensor) -> torch.Tensor:
+        (x,) = ctx.saved_tensors
+        length = torch.sqrt((x * x).sum())
+        return -3 * g * x / length * torch.exp(-length)
+
+
+def test_a_factor_is_no_size_that_it_equals_here_alone() -> None:
+    with pytest.raises(AssertionError, match=r"off by the constant factor 3\n") as told:
+        check_function(_Exponential.apply, x=(3,))
+    assert "number of elements" not in str(told.value)
+
+
+class _WrongBelow(torch.autograd.Function):
+    """The gradient of negative numbers is wrong, wherever they stand."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return torch.where(x > 0, torch.sin(x), x**3)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, g: torch.Tensor) -> torch.Tensor:
+        (x,) = ctx.saved_tensors
+        return g * torch.where(x > 0, torch.cos(x), x**2 + x**4)
+
+
+@pytest.mark.parametrize("numbers", [[-1.1, 0.3, 0.7, 0.2, -0.5], [0.3, -1.1, -0.7, -0.2, 0.5]])
+@pytest.mark.parametrize("spec", [None, "where(x > 0, sin(x), x ** 3)"])
+def test_numbers_that_stand_together_are_no_place(numbers: list[float], spec: str | None) -> None:
+    x = torch.tensor(numbers, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(AssertionError) as told:
+        check_function(_WrongBelow.apply, x=x, spec=spec)
+    assert "slices" not in str(told.value)
+    assert "border" not in str(told.value)
