@@ -17,7 +17,7 @@ from typing import Any
 _NOT_WITH, _NOT_WITHOUT = "gradcheck.engines.resolve", "ctypes"
 _immediate_exit_allowed: list[bool] = []
 #: Seconds that an engine's threads and processes have to end, threads of killed processes, and exit handlers.
-_GRACE, _AFTER_KILL, _HANDLERS = 5.0, 1.0, 20.0
+_GRACE, _AFTER_KILL, _HANDLERS = 5.0, 1.0, 5.0
 #: The most threads and processes that are named.
 _MOST_NAMED = 5
 
