@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterator
+from pathlib import Path
 
 #: A folder with one of these is the root of a project.
 _MARKERS = (".git", ".hg", "pyproject.toml", "gradcheck.toml")
@@ -35,11 +35,9 @@ def _nearest_project(folder: str) -> str | None:
     return next((one for one in _upwards(folder) if is_project(one, of_others=_is_below(one, here))), None)
 
 
-def _upwards(path: str) -> Iterator[str]:
-    """Yield a path and all folders above."""
-    yield path
-    while (above := os.path.dirname(path)) != path:
-        yield (path := above)
+def _upwards(path: str) -> list[str]:
+    """Return a path and all folders above."""
+    return [path, *map(os.fspath, Path(path).parents)]
 
 
 def is_project(folder: str | os.PathLike[str], *, of_others: bool = False) -> bool:

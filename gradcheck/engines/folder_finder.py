@@ -37,8 +37,8 @@ _ASKING = os.path.join(os.path.dirname(__file__), "user_modules.py")
 def allow_imports_from(folder: Path | None, last: Path | None = None, asked: str = "") -> Iterator[None]:
     """Let a folder's files import each other; take unknown names from `last`.
 
-    This module, and compiled code, may import the package `asked` alone. Modules of the same names from other folders
-    are hidden in the block. Functions of the folder may import its modules later, too."""
+    `user_modules`, and compiled code, may import the package `asked` alone. Modules of the same names from other
+    folders are hidden in the block. Functions of the folder may import its modules later, too."""
     finders = {at: _FolderFinder(str(place), asked) for place, at in ((folder, 0), (last, _after_installed())) if place}
     with ExitStack() as stack:
         for at, finder in finders.items():
@@ -66,10 +66,12 @@ class _FolderFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if path is not None or fullname in RESERVED or not self._may_import(fullname, _importer()):
+        file = _importer()
+        if path is not None or fullname in RESERVED or not self._may_import(fullname, file):
             return None
         found = PathFinder.find_spec(fullname, [self.folder])
-        if found is not None and is_foreign(found.origin or ""):
+        is_own = fullname == self.asked or file.startswith(os.path.join(self.folder, fullname, ""))
+        if found is not None and is_foreign_module(found, may_be_project=is_own):
             return None
         if found is not None and (loaded := _module_in(found.origin)) is not None:
             return ModuleSpec(fullname, _LoadedModule(loaded))
@@ -79,11 +81,14 @@ class _FolderFinder(MetaPathFinder):
         return found if elsewhere is None or elsewhere.origin is None else None
 
     def _may_import(self, name: str, file: str) -> bool:
-        if file == _ASKING:
-            return name == self.asked
-        own = os.path.join(self.folder, name)
-        may = name == self.asked or file.startswith(f"{own}{os.sep}") or not any(map(is_foreign, (own, f"{own}.py")))
-        return may and file.startswith(os.path.join(self.folder, "")) and not is_installed_file(file)
+        is_of_folder = file.startswith(os.path.join(self.folder, "")) and not is_installed_file(file)
+        return name == self.asked if file == _ASKING else is_of_folder
+
+
+def is_foreign_module(spec: ModuleSpec, *, may_be_project: bool = False) -> bool:
+    """Return whether a module is another user's or, by its folder, a clone."""
+    folders = () if may_be_project else spec.submodule_search_locations or ()
+    return any(map(is_foreign, (spec.origin or "", *folders)))
 
 
 def without_bytecode(spec: ModuleSpec) -> ModuleSpec:

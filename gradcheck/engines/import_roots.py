@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 
-from gradcheck.engines.folder_finder import RESERVED
+from gradcheck.engines.folder_finder import RESERVED, is_foreign_module
 from gradcheck.engines.user_modules import module_of_file, module_of_name
-from gradcheck.project_links import is_foreign, project_root
+from gradcheck.project_links import project_root
 
 #: The number of folders above a file from which a program may have started.
 _LEVELS = 4
@@ -35,6 +37,5 @@ def module_of_program_file(where: str) -> ModuleType:
 
 
 def _has_module(folder: Path, name: str) -> bool:
-    """Return whether a folder has the module; a project in it is another's."""
-    found = [path for path in (folder / f"{name}.py", folder / name) if name and path.exists()]
-    return bool(found) and not is_foreign(found[0])
+    spec = PathFinder.find_spec(name, [os.fspath(folder)]) if name else None
+    return spec is not None and not is_foreign_module(spec)

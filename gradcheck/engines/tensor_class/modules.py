@@ -11,9 +11,9 @@ from types import ModuleType
 
 import numpy as np
 
+from gradcheck.engines.folder_finder import is_foreign_module
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.engines.user_modules import module_of_name
-from gradcheck.project_links import is_foreign
 
 
 def modules_of(homes: Sequence[str], submodules: Sequence[str], neighbours: Sequence[str]) -> list[ModuleType]:
@@ -40,13 +40,15 @@ def _neighbours(home: ModuleType | None, names: Sequence[str]) -> Iterator[Modul
         return
     for name in names:
         path = Path(file).with_name(f"{name}.py")
-        if path.is_file() and str(path) != file and not any(map(is_foreign, (path, path.with_suffix("")))):
-            try:
-                module = module_of_name(name, path.parent)
-            except USER_EXCEPTIONS:
-                continue
-            if getattr(module, "__file__", None) == str(path):
-                yield module
+        spec = PathFinder.find_spec(name, [str(path.parent)])
+        if spec is None or spec.origin != str(path) or spec.origin == file or is_foreign_module(spec):
+            continue
+        try:
+            module = module_of_name(name, path.parent)
+        except USER_EXCEPTIONS:
+            continue
+        if getattr(module, "__file__", None) == str(path):
+            yield module
 
 
 def _module(name: str) -> ModuleType | None:
@@ -54,7 +56,7 @@ def _module(name: str) -> ModuleType | None:
         return sys.modules[name]
     folders = getattr(sys.modules.get(name.rpartition(".")[0]), "__path__", None)
     spec = None if folders is None else PathFinder.find_spec(name, folders)
-    if spec is None or not spec.has_location or any(map(is_foreign, spec.submodule_search_locations or ())):
+    if spec is None or not spec.has_location or is_foreign_module(spec):
         return None
     try:
         return import_module(name)
