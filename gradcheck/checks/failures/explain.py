@@ -45,7 +45,7 @@ from gradcheck.checks.failures.wrong_steps import (
     wrong_formulas,
 )
 from gradcheck.checks.failures.wrong_values import has_forward_error, has_wrong_values, source_part
-from gradcheck.checks.isolation.failure_capture import try_part
+from gradcheck.checks.isolation.failure_capture import Part, try_part
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Cause, WrongOperation
 from gradcheck.engines.base import AdaptedEngine, Engine
@@ -73,7 +73,7 @@ def explain(context: Context) -> None:
     if not any(c.status == "failed" for c in context.found):
         return
     explaining, derived = ExplanationPoints(context.points), DerivedFormulas(context.case)
-    looks: dict[str, Callable[[], None]] = {"cause": partial(_find_causes, context, explaining, derived)}
+    looks: dict[Part, Callable[[], None]] = {"cause": partial(_find_causes, context, explaining, derived)}
     if any(c.mismatch is not None and c.mismatch.kind == "claim_raised" for c in context.found):
         looks["part"] = partial(explain_uncomputable_claims, context)
     if context.options.corrected and not context.case.is_expected_to_fail:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Literal
 
 from gradcheck.checks.isolation.time_limit import OutOfTime
 from gradcheck.checks.result import Failure
@@ -27,9 +27,11 @@ _INTERNAL = re.compile(r"\s*\(Triggered internally at [^)]*\)\.?")
 _MOST, _MOST_CHARACTERS = 100, 1_000
 #: Libraries, by a folder of their files.
 _LIBRARIES = {"torch": "torch", "torch_nodes": "torch", "numpy": "NumPy", "jax": "JAX", "autograd": "HIPS autograd"}
+#: What may fail beside the verdict of a case; each has a phrase.
+Part = Literal["cause", "part", "suggestion", "counterexample", "smallest", "derived", "power", "report"]
 
 
-def try_part(part: str, look: Callable[[], object], lost: list[Failure]) -> bool:
+def try_part(part: Part, look: Callable[[], object], lost: list[Failure]) -> bool:
     """Run a `part`; add its failure to `lost`. False if time is up."""
     try:
         look()

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from gradcheck.autograd import dtypes
-from gradcheck.checks.isolation.failure_capture import capture_warnings, failure_of, try_part
+from gradcheck.checks.isolation.failure_capture import Part, capture_warnings, failure_of, try_part
 from gradcheck.checks.isolation.fork_call import call_in_fork
 from gradcheck.checks.isolation.memory_limit import memory_limit
 from gradcheck.checks.isolation.pickling import Packer
@@ -36,7 +36,7 @@ from gradcheck.language.crash import Crash
 
 #: Adds something to the result of a case.
 ResultExtra = Callable[[CaseResult, Case, Options, Engines], CaseResult]
-Extras = Mapping[str, ResultExtra]
+Extras = Mapping[Part, ResultExtra]
 
 
 def check_isolated(case: Case, options: Options, engines: Engines, further: Extras | None = None) -> CaseResult:
@@ -193,9 +193,9 @@ def make_checker(options: Options, engines: Engines) -> Callable[[CaseOrErrors],
     return check
 
 
-def _result_extras(options: Options) -> dict[str, ResultExtra]:
+def _result_extras(options: Options) -> Extras:
     """Return the extras of results; imported only if requested."""
-    chosen: dict[str, ResultExtra] = {}
+    chosen: dict[Part, ResultExtra] = {}
     if options.derived:
         from gradcheck.checks.derivation import note_derived
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
+from gradcheck.checks.isolation.failure_capture import Part
 from gradcheck.facts import Fact, fact
 from gradcheck.reports.phrases import say
 
@@ -198,3 +201,9 @@ SAID = {
 @pytest.mark.parametrize("found", SAID, ids=lambda found: found.kind)
 def test_what_the_exact_oracle_finds(found: Fact) -> None:
     assert say(found) == SAID[found]
+
+
+@pytest.mark.parametrize("part", get_args(Part))
+def test_each_part_that_may_fail_has_words(part: Part) -> None:
+    why = fact("crashed", error="KeyError", text="'x'")
+    assert say(fact("not_found_out", part=part, why=why)).endswith(": KeyError: 'x'")
