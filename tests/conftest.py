@@ -91,6 +91,16 @@ def _depth_of_recursion() -> Iterator[None]:
 
 
 @pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory that is the root of a project, with a precious file outside."""
+    folder = tmp_path / "home" / "project"
+    (folder / ".git").mkdir(parents=True)
+    (tmp_path / "home" / "precious").write_text("precious")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
 def _change() -> Iterator[Callable[[str, str, Any], None]]:
     """Set a field of an op of the table until the test is over. An Op is frozen, and whoever uses it holds this one."""
     known: list[tuple[Any, str, Any]] = []

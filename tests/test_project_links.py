@@ -14,17 +14,6 @@ from gradcheck.project_links import LinkRefused, belongs_to_others, project_root
 from gradcheck.safe_files import open_parent_folder, rewrite, write
 from tests.test_safe_files import anything, ours
 
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory that is the root of a project, with a precious file outside."""
-    folder = tmp_path / "home" / "project"
-    (folder / ".git").mkdir(parents=True)
-    (tmp_path / "home" / "precious").write_text("precious")
-    monkeypatch.chdir(folder)
-    return folder
-
-
 # What a file belongs to --------------------------------------------------------------------------------
 
 
@@ -65,7 +54,7 @@ def by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Pat
 def test_a_marker_of_another_user_widens_no_project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marker: str, by_another: Callable[[Path], None]
 ) -> None:
-    """As in `/tmp`: a link of a clone there would lead to all others."""
+    """As in a folder for all: a link of a clone there would lead to all others."""
     (tmp_path / "clone" / "cases").mkdir(parents=True)
     (tmp_path / "mine").mkdir()
     (tmp_path / "clone" / "out").symlink_to(tmp_path / "mine")
@@ -171,32 +160,32 @@ def test_a_link_by_which_the_user_came_is_the_users_own(
 
 
 def test_links_of_the_system_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os.path, "islink", lambda path: path in ("/tmp", "/tmp/mine"))
+    monkeypatch.setattr(os.path, "islink", lambda path: path in ("/short", "/short/mine"))
     asked: list[str] = []
     monkeypatch.setattr(project_links, "_check_link", asked.append)
-    resolve("/tmp/mine/r.json")
-    assert asked == ["/tmp/mine"]
+    resolve("/short/mine/r.json")
+    assert asked == ["/short/mine"]
 
 
 @pytest.mark.parametrize("here", ["home", "home/archive", "home/archive/in", "elsewhere"])
-@pytest.mark.parametrize("path", ["a.yaml", "out/a.yaml", "in/up/work/a.yaml"])
+@pytest.mark.parametrize("path", ["a.yaml", "out/a.yaml", "in/up/mine/a.yaml"])
 def test_a_link_without_a_project_stays_in_its_own_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: str, path: str
 ) -> None:
     """As the shell hands on the links of an archive: `run --fix ../archive/*`."""
-    archive, work = tmp_path / "home" / "archive", tmp_path / "home" / "work"
-    for folder in (archive / "in", work, tmp_path / "elsewhere"):
+    archive, mine = tmp_path / "home" / "archive", tmp_path / "home" / "mine"
+    for folder in (archive / "in", mine, tmp_path / "elsewhere"):
         folder.mkdir(parents=True)
-    (work / "a.yaml").write_text("mine")
-    (archive / "a.yaml").symlink_to(work / "a.yaml")
-    (archive / "out").symlink_to("../work")
+    (mine / "a.yaml").write_text("mine")
+    (archive / "a.yaml").symlink_to(mine / "a.yaml")
+    (archive / "out").symlink_to("../mine")
     (archive / "in" / "up").symlink_to("../..")
     (archive / "beside.yaml").symlink_to("in/b.yaml")
     (archive / "in" / "b.yaml").write_text("theirs")
     monkeypatch.chdir(tmp_path / here)
     with pytest.raises(LinkRefused):
         rewrite(os.path.relpath(archive / path), b"mine", b"overwritten")
-    assert (work / "a.yaml").read_text() == "mine"
+    assert (mine / "a.yaml").read_text() == "mine"
     rewrite(archive / "beside.yaml", b"theirs", b"corrected")
     assert (archive / "in" / "b.yaml").read_text() == "corrected"
 

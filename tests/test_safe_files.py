@@ -39,16 +39,6 @@ def by_folder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(safe_files, "_HAS_DIR_FD", request.param)
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory that is the root of a project, with a precious file outside."""
-    folder = tmp_path / "home" / "project"
-    (folder / ".git").mkdir(parents=True)
-    (tmp_path / "home" / "precious").write_text("precious")
-    monkeypatch.chdir(folder)
-    return folder
-
-
 def test_a_link_that_appears_meanwhile_is_not_followed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "out").mkdir()
     known = os.path.realpath

@@ -127,9 +127,10 @@ def _find_mistakes(
     found = (look_alikes(c, everywhere) if c.what is ClaimKind.GRADIENT else ()) or formulas.diagnose(c, everywhere)
     if found or c.what is not ClaimKind.GRADIENT:
         return found
-    placed = [*_evidence_elsewhere(formulas.context, engine, c)]
-    found = loop_mistakes(c.tensor, seen) or find_relations(c.tensor, [*seen, *placed])
-    found = found or find_relations(c.tensor, [*everywhere, *placed])
+    found = loop_mistakes(c.tensor, seen)
+    if not found:
+        moved = [*_evidence_elsewhere(formulas.context, engine, c)]
+        found = find_relations(c.tensor, [*seen, *moved]) or find_relations(c.tensor, [*everywhere, *moved])
     return found or linear_mistakes(c.tensor, engine, seen) or _diagnose_nonlinearity(engine, c, seen)
 
 
