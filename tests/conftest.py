@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import os
-import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -69,17 +67,6 @@ def _searched_for_cycles() -> None:
     """So does what earlier files have made: only what this one makes is searched."""
     gc.collect(1)
     gc.freeze()
-
-
-_numbers = itertools.count()
-
-
-@pytest.fixture
-def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A new folder. Pytest's own also moves a link to the newest one, and a file is slow to delete on some disks."""
-    folder = tmp_path_factory.getbasetemp() / f"{re.sub(r'[^A-Za-z0-9_]', '_', request.node.name)[:30]}{next(_numbers)}"
-    folder.mkdir(0o700)
-    return folder
 
 
 @pytest.fixture(autouse=True)
