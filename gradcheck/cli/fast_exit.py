@@ -78,7 +78,7 @@ def _end_what_is_left(code: int, handlers_run: threading.Event) -> None:
     if left and not handlers_run.wait(_AFTER_KILL):
         atexit._run_exitfuncs()
     else:
-        threading.Event().wait(_HANDLERS)  # of which the process does not live to see the end
+        threading.Event().wait(_HANDLERS)  # the process has usually ended by then
         write_stderr("gradcheck: exits without waiting for exit handlers, which an engine has registered")
     with suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()

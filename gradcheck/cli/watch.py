@@ -88,7 +88,7 @@ def file_states(paths: Sequence[str], code: Sequence[str]) -> FileStates:
     for path in dict.fromkeys(split_id(path)[0] for path in paths):
         for file in _files_below(path, SUFFIXES) if os.path.isdir(path) else (path,):
             _record_state(file, found)
-    for folder in code:
+    for folder in dict.fromkeys(code):
         for file in _files_below(folder, (".py",)):
             _record_state(file, found)
     return found
