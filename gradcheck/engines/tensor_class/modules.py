@@ -41,7 +41,7 @@ def _neighbours(home: ModuleType | None, names: Sequence[str]) -> Iterator[Modul
     for name in names:
         path = Path(file).with_name(f"{name}.py")
         spec = PathFinder.find_spec(name, [str(path.parent)])
-        if spec is None or spec.origin != str(path) or spec.origin == file or is_foreign_module(spec):
+        if spec is None or spec.origin != str(path) or spec.origin == file:
             continue
         try:
             module = module_of_name(name, path.parent)

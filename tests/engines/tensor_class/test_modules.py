@@ -26,6 +26,20 @@ def test_a_package_has_submodules_by_usual_names_and_what_breaks_is_not_there(
     assert "toygrad_here.ops" in sys.modules
 
 
+def test_a_clone_inside_of_a_package_is_no_submodule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "toygrad_with_clone"
+    for name in ("nn", "ops"):
+        (package / name).mkdir(parents=True)
+        (package / name / "__init__.py").write_text("")
+    (package / "__init__.py").write_text("")
+    (package / "nn" / ".git").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    __import__("toygrad_with_clone")
+    found = [module.__name__ for module in modules_of(["toygrad_with_clone"], ("nn", "ops"), ())]
+    assert found == ["toygrad_with_clone", "toygrad_with_clone.ops"]
+    assert "toygrad_with_clone.nn" not in sys.modules
+
+
 def test_a_file_alone_has_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "alone_here.py").write_text("")
     (tmp_path / "beside_here.py").write_text("SUM = 1")
