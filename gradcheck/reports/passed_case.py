@@ -22,7 +22,15 @@ from gradcheck.reports.safe_text import count, plain
 _OTHER_POINTS = (("moved", "other numbers"), ("incoming", "other incoming gradients"))
 #: Notes on what formulas do not hold for, or were not tried at, and the most of them in a line.
 _LIMITS = (
-    *("no_elements", "same_sides", "size_stays", "size_stays_small", "sides_not_searched", "branch_not_visited"),
+    *(
+        "no_elements",
+        "only_nan",
+        "same_sides",
+        "size_stays",
+        "size_stays_small",
+        "sides_not_searched",
+        "branch_not_visited",
+    ),
     *("torch_approximates", "gradient_is_zero", "incoming_is_one", "vanishes_here"),
 )
 _MOST_LIMITS = 2

@@ -13,7 +13,7 @@ from gradcheck.autograd.op import Op
 from gradcheck.checks.branches.margin_recording import FLIPPABLE_OPS
 from gradcheck.checks.claims.evaluations import place_of
 from gradcheck.checks.claims.precise_recheck import refute_stated_gradients
-from gradcheck.checks.closeness.compare import compare
+from gradcheck.checks.closeness.compare import compare, is_all_nan_or_empty
 from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.closeness.rough_rounding import sure_allowance
 from gradcheck.checks.closeness.rounding import allow_rounding, capped_allowance
@@ -274,6 +274,8 @@ def _evaluate_identity(claims: StepClaims, claim: Claim, slacks: list[np.ndarray
     is_only_equality = compared and FLIPPABLE_OPS.intersection(ops_in(claim.expr)) == {"eq"}
     if not value.size or (is_only_equality and not any(c.elements for c in compared)):
         notes += (fact("no_elements"),)
+    elif is_only_equality and all(map(is_all_nan_or_empty, compared)):
+        notes += (fact("only_nan"),)
     if claims.point.trial is None:
         steps = {name: claims.case.let[name].expr for name in claims.case.let_steps_of(claim.expr)}
         if compares_with_itself(inline_steps(claim.expr, steps)):

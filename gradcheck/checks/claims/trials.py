@@ -14,7 +14,8 @@ from gradcheck.checks.claims.evaluations import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
 from gradcheck.checks.claims.stated_claims import StepClaims, check_identity
 from gradcheck.checks.claims.undefined_formulas import is_undefined, is_unstable
-from gradcheck.checks.claims.wrong_formulas import WrongFormula, is_all_nan_or_empty, try_to_refute
+from gradcheck.checks.claims.wrong_formulas import WrongFormula, try_to_refute
+from gradcheck.checks.closeness.compare import is_all_nan_or_empty
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.degenerate import are_sizes_informative, degeneracy, is_finite, is_usable, point_in_domain
 from gradcheck.checks.points.drawing import unvaried_sizes

@@ -82,17 +82,19 @@ def _reject_uncompared(context: Context) -> None:
 
 
 def _reject_empty(context: Context) -> None:
-    """Leave checks of no element undecided, unless tensors are empty."""
+    """Leave checks of no number undecided, unless tensors are empty."""
     values, own = context.points.own.want.states[-1].values, context.points.own.problem
+    is_empty = not all(array.size for array in (*values.values(), *own.inputs.values(), *own.constants.values()))
+    kinds = ("only_nan",) if is_empty else ("only_nan", "no_elements")
     checks = [c for c in context.found if c.what is ClaimKind.CHECK]
-    told = {(c.formula, c.step) for c in checks if not c.has_note("no_elements")}
+    told = {(c.formula, c.step) for c in checks if not any(map(c.has_note, kinds))}
 
     def rejected(c: Comparison) -> Comparison:
-        rest = replace(c, notes=tuple(note for note in c.notes if note.kind != "no_elements"))
-        return rest if (c.formula, c.step) in told else replace(rest, status="undecided", mismatch=fact("no_elements"))
+        why = next(note for note in c.notes if note.kind in kinds)
+        rest = replace(c, notes=tuple(note for note in c.notes if note.kind not in kinds))
+        return rest if (c.formula, c.step) in told else replace(rest, status="undecided", mismatch=why)
 
-    if all(array.size for array in (*values.values(), *own.inputs.values(), *own.constants.values())):
-        context.amend(lambda c: c.what is ClaimKind.CHECK and c.has_note("no_elements"), rejected)
+    context.amend(lambda c: c.what is ClaimKind.CHECK and any(map(c.has_note, kinds)), rejected)
 
 
 def _is_excused(c: Comparison) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.claims.undefined_formulas import is_undefined
+from gradcheck.checks.closeness.compare import is_all_nan_or_empty
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import fact
@@ -62,13 +63,6 @@ def _is_refutation(found: Comparison) -> bool:
         return True
     mismatch = found.mismatch
     return mismatch is not None and mismatch.kind == "claim_raised" and mismatch["error"] in _REFUTES
-
-
-def is_all_nan_or_empty(found: Comparison) -> bool:
-    """Return whether all elements are NaN on both sides, or there are none."""
-    if found.elements == 0:
-        return True
-    return any(note.kind == "nans_agree" and note["count"] == found.elements for note in found.notes)
 
 
 def try_to_refute(wrong: Sequence[WrongFormula], point: Point, run: StatedTolerance | None) -> None:

@@ -107,6 +107,13 @@ def dtype_name(dtype: np.dtype) -> str:
     return dtype.name
 
 
+def is_all_nan_or_empty(found: Comparison) -> bool:
+    """Return whether all elements are NaN on both sides, or there are none."""
+    if found.elements == 0:
+        return True
+    return any(note.kind == "nans_agree" and note["count"] == found.elements for note in found.notes)
+
+
 def _compare_missing(got: Maybe, want: Maybe, subject: Subject) -> Comparison:
     present = want if got is None else got
     if present is None:

@@ -65,6 +65,7 @@ add_phrases(
         "nans_agree": "{count} NaN{count:s} {count:one agrees|agree}",
         "infinities_agree": "{count} infinite element{count:s} {count:one agrees|agree}",
         "no_elements": "nothing was compared: no elements",
+        "only_nan": "nothing was compared: both sides are NaN everywhere",
         "same_sides": "{check} compares an expression with itself, which always holds",
         # Rounding
         "within_rounding": "beyond the base tolerance by {beyond:gap}, within the rounding noise of this graph at this "

@@ -245,3 +245,16 @@ def test_a_check_that_compares_an_expression_with_itself_has_a_note(check: Check
     assert case.status == "passed"
     noted = [c.formula for c in those(case, "check") if c.has_note("same_sides")]
     assert noted == ["e == 2 * x"]
+
+
+def test_a_check_whose_two_sides_are_nan_everywhere_is_undecided(check: Check) -> None:
+    case = check(
+        """
+        inputs: {x: [-1.0, -2.0], y: [-1.0, 4.0]}
+        graph: {loss: (x * y).sum()}
+        checks: [log(x) * 3 == sqrt(x), log(y) == log(y * 1.0)]
+        """
+    )
+    checks = {c.formula: c for c in those(case, "check")}
+    assert checks["log(x) * 3 == sqrt(x)"].status == "undecided"
+    assert checks["log(y) == log(y * 1.0)"].status == "passed"
