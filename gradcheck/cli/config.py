@@ -190,7 +190,7 @@ def _find_settings_file(start: Path) -> _SettingsFile | None:
     folder = start.resolve()
     for parent in (folder, *folder.parents):
         for name in ("gradcheck.toml", "pyproject.toml"):
-            if os.path.isfile(parent / name):
+            if os.path.lexists(parent / name) and not os.path.isdir(parent / name):
                 file = _SettingsFile(parent / name)
                 if file.section is not None:
                     if belongs_to_others(file.path, folder):

@@ -82,6 +82,12 @@ def test_text_that_is_not_utf8_is_refused(folder: Path) -> None:
         read_config()
 
 
+def test_a_link_that_leads_nowhere_is_not_left_out_in_silence(folder: Path) -> None:
+    (folder / "gradcheck.toml").symlink_to("nowhere.toml")
+    with pytest.raises(UsageError, match=re.escape("gradcheck.toml: cannot be read: No such file")):
+        load_configuration()
+
+
 def test_a_folder_may_be_given(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     other = tmp_path_factory.mktemp("other")
     write(other, "[tool.gradcheck]\nseed = 3\n")
