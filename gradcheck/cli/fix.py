@@ -21,13 +21,10 @@ if TYPE_CHECKING:
 #: The most rounds: one correction may reveal the next.
 _ROUNDS = 20
 
-Select = Callable[[], "Loaded"]
 Run = Callable[["Loaded"], "RunResult"]
 
 
-def apply_corrections(
-    result: RunResult, select: Select, run: Run, choose: Choose | None = None
-) -> tuple[RunResult, bool]:
+def apply_corrections(result: RunResult, run: Run, choose: Choose | None = None) -> tuple[RunResult, bool]:
     """Write every verified correction; return the result, and the success.
 
     With `choose`, those that it returns, without showing them again."""
@@ -45,7 +42,7 @@ def apply_corrections(
             break
         number += sum(changed.values())
         written |= changed.keys()
-        result = _rerun_files(result, set(changed), select, run)
+        result = _rerun_files(result, set(changed), run)
     if number:
         write_stderr(f"wrote {count(number, 'correction')} to {count(len(written), 'file')}")
     elif not kept:
@@ -80,13 +77,17 @@ def _find_corrections(result: RunResult, run: Run, choose: Choose | None) -> lis
     return found
 
 
-def _rerun_files(result: RunResult, files: set[str], select: Select, run: Run) -> RunResult:
-    from gradcheck.language.case import Loaded
+def _rerun_files(result: RunResult, files: set[str], run: Run) -> RunResult:
+    """Run the same cases of the files again, and all of a file that was invalid.
 
-    selection = select()
-    cases = tuple(case for case in selection.cases if case.place.file in files)
-    errors = tuple(error for error in selection.errors if error.place.file in files)
-    new = run(Loaded(cases, errors))
+    They are not selected anew: a corrected file may be one that did not change, or shift the parts of `--shard`."""
+    from gradcheck.language.case import Loaded
+    from gradcheck.language.loader import load
+
+    known = {(case.file, case.name) for case in result.cases}
+    loaded = load(sorted(files))
+    cases = tuple(c for c in loaded.cases if not known.isdisjoint({(c.place.file, c.name), (c.place.file, "")}))
+    new = run(Loaded(cases, loaded.errors))
     by_file: dict[str, list[CaseResult]] = {}
     for case in new.cases:
         by_file.setdefault(case.file, []).append(case)

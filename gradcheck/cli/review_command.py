@@ -55,7 +55,7 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...]) 
         return run(some, chosen)
 
     questions = _Questions()
-    result, is_written = apply_corrections(checked(selected()), selected, checked, questions.choose)
+    result, is_written = apply_corrections(checked(selected()), checked, questions.choose)
     if _review_gradients(result, chosen, questions):
         result = checked(selected())
     write_stdout(f"{count(len(result.cases), 'case')}, {count(result.count('failed'), 'failed', 'failed')}\n")

@@ -213,7 +213,7 @@ def _check_and_fix(which: CaseSelection, given: dict[str, Any]) -> tuple[RunResu
     from gradcheck.cli.fix import apply_corrections, reject_standard_input
 
     reject_standard_input(which.paths)
-    return apply_corrections(_run(which(), given), which, lambda some: _run(some, given))
+    return apply_corrections(_run(which(), given), lambda some: _run(some, given))
 
 
 def _outputs(chosen: dict[str, Any]) -> Outputs:

@@ -94,6 +94,17 @@ def test_other_cases_keep_their_results(wrong: Path, cases: Path, gradcheck: Any
     assert "  x: 2 * x\n" in wrong.read_text()
 
 
+def test_a_correction_that_shifts_the_parts_loses_no_failure(folder: Path, gradcheck: Any) -> None:
+    case = "inputs: {x: [1.0, 2.0]}\ngraph:\n  y: (x * x).sum()\n"
+    (folder / "a.yaml").write_text(case.replace("sum", "summ"))
+    wrong = f"name: wrong\n{case}expected: {{x: [7.0, 5.0]}}\n"
+    (folder / "b.yaml").write_text(f"{wrong}---\nname: other\n{case}---\nname: right\n{case}formulas: {{x: 3 * x}}\n")
+    outcome = gradcheck("run", "--fix", "--shard", "1/2", "a.yaml", "b.yaml")
+    assert outcome.code == 1
+    assert "1 failed, 2 passed" in outcome.out
+    assert "FAIL  wrong" in outcome.out
+
+
 def test_the_standard_input_cannot_be_written(gradcheck: Any) -> None:
     outcome = gradcheck("run", "--fix", "-")
     assert (outcome.code, outcome.err) == (
