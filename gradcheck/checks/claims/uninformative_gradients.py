@@ -45,8 +45,7 @@ def check(context: Context) -> Iterable[Comparison]:
     notes = {(name, claim.text): tuple(_notes(summed, points, name, claim)) for name, claim in claims}
     if any(notes.values()) and context.points.trials:
         context.amend(_is_at_own_numbers, lambda c: c.with_notes(*notes.get((c.tensor, c.formula), ())))
-    if context.points.trials:
-        _reject_uncompared(context)
+    _reject_uncompared(context)
     return ()
 
 
