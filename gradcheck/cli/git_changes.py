@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import secrets
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +29,8 @@ _SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c
 _ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_LAZY_FETCH": "1",
-    "GIT_ALLOW_PROTOCOL": "none",
+    # a word that no file can hold: a `.git` may define a helper for any other, and a git before 2.39.4 fetches lazily
+    "GIT_ALLOW_PROTOCOL": secrets.token_hex(16),
     "GIT_PAGER": "cat",
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_LITERAL_PATHSPECS": "1",

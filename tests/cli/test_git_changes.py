@@ -153,6 +153,25 @@ def test_a_repository_that_comes_in_an_archive_runs_nothing(
     assert not (repository / "ran").exists()
 
 
+def test_a_git_that_fetches_lazily_starts_no_helper_of_the_repository(
+    repository: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A git before 2.39.4 knows no GIT_NO_LAZY_FETCH; a helper is an alias, named like a protocol that is allowed."""
+    old = repository.parent / "bin" / "git"
+    old.parent.mkdir()
+    old.write_text(f'#!/bin/sh\nunset GIT_NO_LAZY_FETCH\nexec {shutil.which("git")} "$@"\n')
+    old.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{old.parent}{os.pathsep}{os.environ['PATH']}")
+    tree = git("rev-parse", "HEAD:sub/cases")
+    (repository / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    settings = {"core.repositoryformatversion": "1", "extensions.partialClone": "evil", "remote.evil.promisor": "true"}
+    settings |= {"remote.evil.url": "x", "remote.evil.vcs": "none", "alias.remote-none": f"!touch {repository}/ran #"}
+    for name, value in settings.items():
+        git("config", name, value)
+    assert gradcheck("run", "sub", "--changed-since", "HEAD").code == 2
+    assert not (repository / "ran").exists()
+
+
 def test_the_repository_of_another_work_tree_runs_nothing(repository: Path, gradcheck: Any) -> None:
     """The outer repository has no filter; the folder that its `core.worktree` names has a repository that has one."""
     inner = repository / "sub"
