@@ -53,6 +53,15 @@ def test_errors_beside_a_named_case_are_not_its_business(cases: Path, gradcheck:
     assert (outcome.code, outcome.out) == (2, "cases/mixed.yaml::fine\n")
 
 
+def test_of_two_cases_with_one_name_neither_runs(cases: Path, gradcheck: Any) -> None:
+    case = "name: one\ninputs: {x: 1}\ngraph: {y: x + x}\n"
+    (cases / "same.yaml").write_text(f"{case}---\n{case}expected: {{x: 7}}\n---\n{case.replace('one', 'other')}")
+    assert gradcheck("run", "cases/same.yaml::one").code == 2
+    assert gradcheck("run", "cases/same.yaml::other").code == 0
+    outcome = gradcheck("list", "cases/same.yaml")
+    assert (outcome.code, outcome.out) == (2, "cases/same.yaml::other\n")
+
+
 def test_a_name_may_hold_the_sign_that_ends_the_file(tmp_path: Path, gradcheck: Any) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("name: c::d\ninputs: {x: [1, 2]}\ngraph: {y: x * x, loss: y.sum()}\n")

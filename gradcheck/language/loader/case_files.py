@@ -237,10 +237,12 @@ def _load_file(target: Target, limits: Limits) -> tuple[list[Case], list[Invalid
 def load_text(text: str, file: str, limits: Limits = DEFAULT_LIMITS) -> tuple[list[Case], list[InvalidCase]]:
     """Return the valid cases of a file, and the errors of the others.
 
-    Errors are sorted by place. A file without a case is an error. After `MOST_ERRORS` errors the rest is not read.
+    Errors are sorted by place. A file without a case is an error, and so is a name of several cases, of which none is
+    returned. After `MOST_ERRORS` errors the rest is not read.
     """
     composer = Composer(file, limits)
     cases: dict[str, Case] = {}
+    repeated: set[str] = set()
     errors: list[InvalidCase] = []
     stem = "stdin" if file == STDIN else os.path.splitext(os.path.basename(file))[0]
     number = 0
@@ -253,12 +255,13 @@ def load_text(text: str, file: str, limits: Limits = DEFAULT_LIMITS) -> tuple[li
             place = case.places.get("name", case.place)
             hint = f"the case on line {cases[case.name].place.line} has it already"
             errors.append(InvalidCase(f"the name '{case.name}' is used twice in this file", place=place, hint=hint))
+            repeated.add(case.name)
         elif case is not None:
             cases[case.name] = case
     if not number:
         hint = "a case begins with 'inputs:'"
         errors.append(InvalidCase("the file holds no case", place=Place(file, 1, 1), hint=hint))
-    return list(cases.values()), _first_errors(errors, limits.errors)
+    return [case for name, case in cases.items() if name not in repeated], _first_errors(errors, limits.errors)
 
 
 def _load_document(composer: Composer, text: str, first: int, name: str) -> tuple[Case | None, list[InvalidCase]]:
