@@ -13,8 +13,8 @@ from gradcheck.errors import DomainError, DtypeMismatch
 
 
 def _round_floats(rounded: Any, input: Any) -> Any:
-    """Round floats; integers stay, and keep their dtype."""
-    return rounded(input) if input.dtype.kind == "f" else input
+    """Round numbers; integers stay, and keep their dtype."""
+    return input if input.dtype.kind in "biu" else rounded(input)
 
 
 _step = partial(row, rules=(None,), takes="if", kinks="integers; the gradient is 0")

@@ -31,7 +31,7 @@ _MOST_BITS, _OF_ANY_SIZE = 4096, ("ln", "sqrt")
 #: below 0.
 _MOST_ORDER, _MOST_TERMS = 300, 1000
 #: Functions of milliseconds, and the most elements that they take.
-_SLOW, _MOST_SLOW = ("besseli", "erfinv", "loggamma", "psi"), 16
+_SLOW, _MOST_SLOW = ("besseli", "erfinv", "psi"), 16
 
 
 @cache
@@ -140,10 +140,10 @@ def _function(name: str) -> Callable[[Real], Real]:
 
 #: NumPy's names of functions of one number, and mpmath's.
 _METHODS = {
-    **{
-        name: name
-        for name in ("exp", "expm1", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "ceil")
-    },
+    **{name: name for name in ("exp", "expm1", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    "__floor__": "floor",
+    "__ceil__": "ceil",
+    "rint": "nint",
     "log": "ln",
     "log10": "log10",
     **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
@@ -164,7 +164,7 @@ def _binary(name: str) -> Callable[[Real, Any], Real]:
     return lambda number, other: _computed(name, number.value, _plain(other))
 
 
-for _name, _of_mpmath in (("arctan2", "atan2"), ("hypot", "hypot"), ("fmod", "fmod")):
+for _name, _of_mpmath in (("arctan2", "atan2"), ("hypot", "hypot")):
     setattr(Real, _name, _binary(_of_mpmath))
 
 
@@ -192,7 +192,7 @@ def supported(what: str = "it") -> Iterator[None]:
     """Raise Unsupported for what NumPy and SciPy cannot do with these numbers."""
     try:
         yield
-    except (TypeError, AttributeError, ValueError) as error:
+    except (TypeError, AttributeError, ValueError, KeyError) as error:
         raise Unsupported(f"{what} has no forward in high precision") from error
 
 
@@ -258,6 +258,16 @@ def _polygamma(order: Any, x: Any) -> Any:
     return _each("psi", int(order))(x)
 
 
+def _log_gamma(x: Any) -> Any:
+    if np.size(x) > _MOST_SLOW:
+        raise Unsupported("loggamma of many numbers in high precision")
+    return np.frompyfunc(lambda number: Real(_context().loggamma(number.value).real), 1, 1)(x)
+
+
+def _truncated(x: Any) -> Any:
+    return np.where(x < 0, np.ceil(x), np.floor(x))
+
+
 def _normal_cdf(x: Any) -> Any:
     return _each("erfc")(-x / _each("sqrt")(Real(2.0))) / 2
 
@@ -281,7 +291,7 @@ _DEFINITIONS: dict[str, Callable[..., Any]] = {
     "exp2": lambda x: 2**x,
     "log2": lambda x: np.log(x) / np.log(2 + 0 * x),
     "elu": lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(x)),
-    "special.entr": lambda x: np.where(x > 0, -x * np.log(x), np.where(x == 0, 0 * x, np.nan)),
+    "special.entr": lambda x: np.where(x > 0, -x * np.log(x), np.where(x == 0, 0 * x, -np.inf)),
     "i0": _each("besseli", 0),
     "special.i1": _each("besseli", 1),
     "pow": lambda x, y: x**y,
@@ -289,7 +299,13 @@ _DEFINITIONS: dict[str, Callable[..., Any]] = {
     "erf": _each("erf"),
     "erfc": _each("erfc"),
     "erfinv": _each("erfinv"),
-    "lgamma": _each("loggamma"),
+    "lgamma": _log_gamma,
+    "logical_not": lambda x: np.logical_not(x).astype(bool),
+    "logical_and": lambda x, y: np.logical_and(x, y).astype(bool),
+    "logical_or": lambda x, y: np.logical_or(x, y).astype(bool),
+    "trunc": _truncated,
+    "frac": lambda x: x - _truncated(x),
+    "fmod": lambda x, y: x - y * _truncated(x / y),
     "digamma": partial(_polygamma, 0),
     "polygamma": _polygamma,
     "special.ndtr": _normal_cdf,

@@ -182,3 +182,13 @@ def test_beside_a_kink_a_wrong_rule_fails(check: Check, with_rules: WithRules) -
     with_rules("exp", lambda g, y, x: g * y * 1.0001)
     case = check("{inputs: {x: [0.0, 1.0, -2.0]}, graph: {y: exp(leaky_relu(x))}, backward: {y: [1.0, 2, 3]}}")
     assert case.status == "failed"
+
+
+@pytest.mark.parametrize(
+    ("graph", "right"),
+    [("floor(x) + x", "1"), ("frac(x) * x", "x + frac(x)"), ("fmod(x, 3) * x", "x + fmod(x, 3)")],
+)
+def test_differences_over_jumps_witness_for_no_wrong_formula(check: Check, graph: str, right: str) -> None:
+    case = f"inputs: {{x: [-30000000.3, 20000000.3, 1.5]}}\ngraph: {{y: '({graph}).sum()'}}\ngeneralize: false\n"
+    assert check(f"{case}formulas: {{x: '{right} + 0 * x'}}").status == "passed"
+    assert check(f"{case}formulas: {{x: '{right} + (abs(x) > 1e7)'}}").status == "failed"

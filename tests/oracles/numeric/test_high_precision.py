@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 import mpmath
 import numpy as np
 import pytest
 
+from gradcheck.autograd.modes import quiet
+from gradcheck.autograd.op import lookup, whole_table
 from gradcheck.errors import GradcheckError
-from gradcheck.oracles.numeric.high_precision import floats, reals
+from gradcheck.oracles.numeric.high_precision import apply_op, floats, reals
 from gradcheck.oracles.numeric.numeric_gradient import NumericGradient, numeric_gradient
 from gradcheck.oracles.numeric.objective import precise_value
 from tests.from_text import problem_from
@@ -103,7 +106,29 @@ def test_a_polygamma_of_a_million_terms_is_refused(graph: str) -> None:
 
 
 def test_the_remainder_by_zero_is_nan() -> None:
-    assert np.isnan(floats(np.fmod(reals(np.ones(1)), reals(np.zeros(1)))))[0]
+    assert np.isnan(floats(apply_op(lookup("fmod"), [reals(np.ones(1)), reals(np.zeros(1))])))[0]
+
+
+_DRAWN = np.random.default_rng(0).uniform(-5, 5, (2, 3, 3))
+_ONE = _DRAWN[:1]
+_NO_FORWARD = (TypeError, ValueError, AttributeError, IndexError, np.linalg.LinAlgError)
+_KINDS = {"unit": abs(_ONE) / 5, "large": abs(_ONE) + 1, "any sign": _ONE, "two": _DRAWN, "positive": abs(_DRAWN)}
+
+
+@pytest.mark.parametrize("kind", _KINDS)
+def test_every_op_gives_what_it_gives_for_floats_or_refuses(kind: str) -> None:
+    """Floors were left as they were, and the remainder had another sign."""
+    computed = 0
+    for op in whole_table().values():
+        with contextlib.suppress(GradcheckError, *_NO_FORWARD), quiet():
+            want = op.forward(*_KINDS[kind])
+            got = apply_op(op, [reals(array) for array in _KINDS[kind]])
+            for one, other in zip(*(made if isinstance(made, tuple) else (made,) for made in (want, got)), strict=True):
+                number = floats(other) if other.dtype.kind == "O" else other
+                assert (np.asarray(one).dtype.kind == "b") == (other.dtype.kind == "b"), op.name
+                assert np.allclose(one, number, rtol=1e-9, atol=0, equal_nan=True), op.name
+                computed += 1
+    assert computed > 60
 
 
 def test_a_value_with_a_pole_on_the_way_is_refused() -> None:
