@@ -7,6 +7,7 @@ ignored files and its filters, which a downloaded `.git` can contain, do not dec
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import re
 import secrets
@@ -21,6 +22,7 @@ from gradcheck.cli.engine_code import UserCode, user_code
 from gradcheck.errors import UsageError
 from gradcheck.language.case import STDIN, Case, Loaded
 from gradcheck.language.loader.case_files import folders_below
+from gradcheck.project_links import is_environment
 from gradcheck.safe_files import read_regular
 
 #: The configuration of a downloaded `.git` can name commands. These options run none: no hook,
@@ -44,8 +46,10 @@ _SLOW = "it may wait for a named pipe in place of a file of .git"
 _HINT = "a clone that is not whole lacks it: in a workflow, fetch-depth: 0"
 #: Errors of git that quote no file: one below `.git` may be a link to a file of secrets.
 _KNOWN_ERROR = re.compile("fatal: (not a git repository|detected dubious ownership|this operation must be run).*")
-#: The mode of a link in a tree.
-_LINK = "120000"
+#: The modes of a link and of a folder in a tree.
+_LINK, _FOLDER = "120000", "040000"
+#: The files that Python imports.
+_MODULES = (".py", ".pyc", *EXTENSION_SUFFIXES)
 
 
 def changed_since(
@@ -98,29 +102,31 @@ class _Tree:
         return self._known[file]
 
     def has_code(self, code: UserCode) -> bool:
-        """Return whether it has this code and its folder's files, unchanged.
-
-        A new file is imported by one that has changed."""
+        """Return whether it has this code and its folder's files, unchanged."""
         if code.folder not in self._known:
             self._known[code.folder] = all(map(self.has, self._python_files(code.folder)))
         return self.has(code.file) and self._known[code.folder]
 
     def _python_files(self, folder: str) -> Iterator[str]:
-        """Yield the commit's Python files in a folder and those below.
+        """Yield the modules in a folder and those below, here or in the commit.
 
-        A new file that Python prefers to one of them is yielded, too."""
+        A new one may be imported by a file that has not changed. A folder that is gone is yielded, too."""
         real = os.path.realpath(folder)
         is_above = Path(self.top).is_relative_to(real)
         if not is_above and not Path(real).is_relative_to(self.top):
             return
-        for below, _ in folders_below(self.top if is_above else folder):
+        environments: list[str] = []
+        for below, files in folders_below(self.top if is_above else folder):
             here = os.path.relpath(os.path.realpath(below), self.top).replace(os.sep, "/")
-            for path in self._entries("" if here == "." else here):
-                module, suffix = os.path.splitext(os.path.join(below, os.path.basename(path)))
-                if suffix == ".py":
-                    yield module + suffix
-                    shadows = (f"{module}{end}" for end in (f"{os.sep}__init__.py", *EXTENSION_SUFFIXES))
-                    yield from filter(os.path.lexists, shadows)
+            entries = self._entries("" if here == "." else here)
+            if is_environment(below) and not _entries_of_folder("HEAD", here):  # else somebody's commit marks it so
+                environments.append(os.path.join(below, ""))
+            if below.endswith("__pycache__") or f"{below}{os.sep}".startswith(tuple(environments)):
+                continue
+            gone = (path for path, (mode, _) in entries.items() if mode == _FOLDER)
+            yield from itertools.filterfalse(os.path.lexists, (os.path.join(below, os.path.basename(p)) for p in gone))
+            names = {*map(os.path.basename, entries), *(() if isinstance(files, OSError) else files)}
+            yield from (os.path.join(below, name) for name in sorted(names) if name.endswith(_MODULES))
 
     def _has(self, file: str) -> bool:
         if file == STDIN:

@@ -93,20 +93,22 @@ def terminal_width() -> int:
         return WIDTH
 
 
-def write_stdout(text: str, *, is_data: bool = False) -> None:
+def write_stdout(text: str | bytes, *, is_data: bool = False) -> None:
     """Write the text. A reader that has left (`| head`) is no error."""
-    # text for people contains no commands to the service that reads the log; data are written unchanged
+    # text for people contains no commands to the service that reads the log; data are written unchanged, bytes as such
     end_fork()
     stream = stdout()
     if stream is None:
         raise UsageError("cannot write to the standard output: it is closed")
     if _report_file is not None and _report_stream is not None and not is_same(_report_stream.fileno(), _report_file):
         raise UsageError("cannot write to the standard output: somebody's code has closed it")
-    if not is_data:
-        text = without_commands(text)
     encoding = stream.encoding or "utf-8"
     try:
-        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        if isinstance(text, bytes):
+            stream.buffer.write(text)
+        else:
+            text = text if is_data else without_commands(text)
+            stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
         stream.flush()
     except BrokenPipeError:
         silence_stdout()

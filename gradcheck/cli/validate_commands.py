@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import chain
 from pathlib import PurePath
 
@@ -54,6 +55,8 @@ def list_ids(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...],
     selection = select(paths, keyword, tags)
     labels = [f"  [{', '.join(case.tags)}]" if verbose and case.tags and not null else "" for case in selection.cases]
     shown = [case.id + label for case, label in zip(selection.cases, labels, strict=True)]
-    lines = (f"{line}\0" if null else f"{plain(line)}\n" for line in shown)
-    write_stdout("".join(lines), is_data=null)
+    # a file's name may be no text: escaped, it would be that of another file
+    write_stdout(
+        os.fsencode("".join(f"{one}\0" for one in shown)) if null else "".join(f"{plain(one)}\n" for one in shown)
+    )
     return print_errors(selection.errors)

@@ -86,7 +86,9 @@ def closing_lines(case: CaseResult, look: Look) -> list[Text]:
     """Return engine output, the smallest failing case, and how to rerun it."""
     lines = _explanation_error_lines(case, look) + _engine_output_lines(case, look) + _smallest_case_lines(case, look)
     if case.reproduce and case.status != "invalid":
-        lines += [Text(), Text.assemble(("  reproduce: ", "dim"), plain(case.reproduce))]
+        is_shown = plain(case.reproduce) == case.reproduce  # escaped, it would name another file
+        command = case.reproduce if is_shown else "(no command: the name has characters that are not shown)"
+        lines += [Text(), Text.assemble(("  reproduce: ", "dim"), command)]
     return lines
 
 

@@ -251,19 +251,46 @@ def test_a_case_changes_with_the_code_that_it_names(repository: Path, gradcheck:
     git("commit", "-m", "code")
     words = ("--changed-since", "HEAD", "--allow-code")
     assert listed(gradcheck, *words) == []
-    (code.parent / "new.py").write_text("")
-    assert listed(gradcheck, *words) == []
+    new = code.parent / "new.py"
+    new.write_text("")  # which the code may import
+    assert listed(gradcheck, *words) == ["code"]
+    new.unlink()
     code.write_text(code.read_text() + "\n")
     assert listed(gradcheck, *words) == ["code"]
+    new.write_text("")
     git("add", ".")
     git("commit", "-m", "helper")
-    (code.parent / "new.py").write_text("TWO = 2\n")  # which the code may import
+    new.write_text("TWO = 2\n")
     assert listed(gradcheck, *words) == ["code"]
-    (code.parent / "new.py").unlink()
+    new.unlink()
     assert listed(gradcheck, *words) == ["code"]
 
 
-@pytest.mark.parametrize("shadow", ["helper/__init__.py", f"helper{EXTENSION_SUFFIXES[0]}"])
+def test_code_changes_with_a_package_that_is_gone(repository: Path, gradcheck: Any) -> None:
+    helper = repository / "helper" / "__init__.py"
+    helper.parent.mkdir()
+    helper.write_text("")
+    git("add", ".")
+    git("commit", "-m", "helper")
+    words = ("--changed-since", "HEAD", "--engine", "mine.py:Mine")
+    assert listed(gradcheck, *words) == []
+    shutil.rmtree(helper.parent)
+    assert listed(gradcheck, *words) == ["old", "other"]
+
+
+def test_code_does_not_change_with_an_environment_beside_it(repository: Path, gradcheck: Any) -> None:
+    library = repository / "venv" / "lib" / "library.py"
+    library.parent.mkdir(parents=True)
+    library.write_text("")
+    (repository / "venv" / "pyvenv.cfg").write_text("")
+    words = ("--changed-since", git("rev-parse", "HEAD"), "--engine", "mine.py:Mine")
+    assert listed(gradcheck, *words) == []
+    git("add", ".")
+    git("commit", "-m", "a package that looks like an environment")
+    assert listed(gradcheck, *words) == ["old", "other"]
+
+
+@pytest.mark.parametrize("shadow", ["helper/__init__.py", "helper/__init__.pyc", f"helper{EXTENSION_SUFFIXES[0]}"])
 def test_a_new_file_that_hides_a_helper_changes_the_engine(repository: Path, gradcheck: Any, shadow: str) -> None:
     (repository / "helper.py").write_text("")
     git("add", ".")
