@@ -50,8 +50,9 @@ def test_hooks_are_for_case_files() -> None:
     }
     assert hooks["gradcheck-engine"]["files"] == r"\.py$"
     for name in ("gradcheck-validate", "gradcheck-run"):
-        files = ("cases/a.yaml", "b/cases/c/a.YML", "a.gradcheck.Yaml", "other.yaml", "cases/a.yaml.py", "cases/a.py")
-        assert [bool(re.search(hooks[name]["files"], file)) for file in files] == [True] * 3 + [False] * 3
+        files = ("cases/a.yaml", "cases/a\nb.yml", "b/cases/c/a.YML", "a.gradcheck.Yaml", "other.yaml", "cases/a.py")
+        assert [bool(re.search(hooks[name]["files"], file)) for file in files] == [True] * 4 + [False] * 2
+        assert (hooks[name]["types"], hooks[name]["types_or"]) == ([], ["file", "symlink"])
 
 
 def test_pre_commit_runs_them(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

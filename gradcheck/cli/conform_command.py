@@ -9,7 +9,7 @@ import click
 
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand, current_configuration
-from gradcheck.cli.group import EMPTY
+from gradcheck.cli.group import EMPTY, USAGE
 from gradcheck.cli.output import is_terminal, stdout, terminal_width, write_stderr, write_stdout
 from gradcheck.cli.supervisor import supervise
 from gradcheck.errors import UsageError
@@ -35,16 +35,16 @@ def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: 
     supervise(again=False)
     as_json, markdown, verbose = how["as_json"], how["markdown"], how["verbose"]
     from gradcheck.checks.conformance.engine_conformance import conform
-    from gradcheck.cli.select import print_errors
     from gradcheck.engines.library_imports import importing_elsewhere
     from gradcheck.engines.resolve import resolve_engine as engine_of
     from gradcheck.language.loader import load
     from gradcheck.reports.commands import conformance_report as report
+    from gradcheck.reports.located_messages import failure_messages
+    from gradcheck.reports.safe_text import count
 
     chosen = engine_of(current_configuration().trusted("engines", engine, is_of_settings=False))
     places = list(paths or filter(os.path.exists, options.DEFAULT_PATHS))
     cases = load(places) if places else None
-    unread = 0 if cases is None else print_errors(cases.errors)
     beside = engine_of("core"), engine_of("torch")
     with importing_elsewhere():  # an engine may import libraries late
         found = conform(chosen, cases, ops=ops, timeout=timeout, dtype=how["dtype"], beside=beside)
@@ -55,10 +55,14 @@ def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: 
         write_stdout(report.as_markdown(found))
     else:
         write_stdout(report.render(found, look))
+    unread = [] if found.cases is None else [case for case in found.cases.cases if case.status == "invalid"]
+    lines = [f"{one.location}: {one.message}" for case in unread for one in failure_messages(case)]
+    named = 0 if cases is None else sum(bool(case.implementations) for case in cases.cases)
+    write_stderr(*lines, *([f"gradcheck: left out {count(named, 'case')} about code of its own"] if named else []))
     no_case = bool(paths) and not (found.cases is not None and found.cases.cases)
     if no_case:
         write_stderr(f"gradcheck: no case about an engine was found in {', '.join(paths)}")
-    return max(unread, EMPTY if found.checked_nothing or no_case else 0 if found.holds else 1)
+    return max(USAGE if unread else 0, EMPTY if found.checked_nothing or no_case else 0 if found.holds else 1)
 
 
 def _refuse_shell_pattern(engine: str) -> None:

@@ -39,6 +39,16 @@ def test_a_file_that_cannot_be_read_is_exit_code_2(cases: Path, gradcheck: Any) 
     assert "cases       2 right, 0 wrong" in outcome.out
 
 
+def test_a_case_that_is_invalid_when_it_is_checked_is_exit_code_2(cases: Path, gradcheck: Any) -> None:
+    case = "inputs: {x: [1, 2]}\ngraph: {y: (x * x).sum()}\nexpected: {x: [7, 7]}\n"
+    (cases / "only.yaml").write_text(f"{case}only: [cor]\n")
+    (cases / "code.yaml").write_text(f"{case}implementations: {{y: own.py:square}}\n")
+    outcome = gradcheck("conform", "core", "--op", "mul")
+    assert outcome.code == 2
+    assert "cases/only.yaml:4:1: there is no engine 'cor'; did you mean 'core'?\n" in outcome.err
+    assert "gradcheck: left out 1 case about code of its own\n" in outcome.err
+
+
 def test_files_without_a_case_about_an_engine_are_exit_code_5(cases: Path, gradcheck: Any) -> None:
     (cases / "code.yaml").write_text("inputs: {x: 1}\ngraph: {y: x * x}\nimplementations: {y: own.py:square}\n")
     outcome = gradcheck("conform", "core", "cases/code.yaml", "--op", "mul")

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+COMMAND = (sys.executable, "-m", "gradcheck")
 
 
 def test_validate_counts_what_is_valid(cases: Path, gradcheck: Any) -> None:
@@ -52,6 +57,20 @@ def test_list_ends_ids_by_nul_for_xargs(folder: Path, gradcheck: Any) -> None:
     assert "\\u3164" in gradcheck("list", ".").out
     assert gradcheck("list", "--null", "-v", ".").out == f"a b.yaml::{name}\0"
     assert gradcheck("run", gradcheck("list", "-0", ".").out[:-1]).code == 0
+
+
+def test_names_that_are_no_text_are_listed_as_bytes(folder: Path) -> None:
+    """Escaped, they would name another file; the command of a report would, too."""
+    case = "name: a\ninputs: {x: [1, 2]}\ngraph: {y: (x * x).sum()}\nexpected: {x: [7, 7]}\n"
+    with open(os.fsencode(folder) + b"/b\xff.yaml", "w") as file:
+        file.write(case)
+    (folder / "b\\udcff.yaml").write_text(case.replace("7, 7", "2, 4"))
+    listed = subprocess.run(
+        [sys.executable, "-m", "gradcheck", "list", "--null", "."], capture_output=True, check=False
+    )
+    assert sorted(listed.stdout.split(b"\0")) == [b"", b"b\\udcff.yaml::a", b"b\xff.yaml::a"]
+    told = subprocess.run([*COMMAND, "run", "."], capture_output=True, check=False, text=True)
+    assert "reproduce: (no command: the name has characters that are not shown)" in told.stdout
 
 
 def test_list_names_files_that_are_no_cases(bad: Path, gradcheck: Any) -> None:
