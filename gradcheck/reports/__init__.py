@@ -45,7 +45,7 @@ FORMATS = {
     "json-lines": Format("json_lines", r'\s*\{"event": "begin", "schema": \d+, "gradcheck": '),
     "junit": Format("junit", r'\s*(<\?xml[^>]*>)?\s*<testsuites name="gradcheck"'),
     "github": Format("github"),
-    "gitlab": Format("gitlab", r'\s*\[(\{"check_name": "gradcheck/|\]\s*$)'),
+    "gitlab": Format("gitlab", r'\s{0,9}\[(\{"check_name": "gradcheck/|\]\s{0,9}$)'),
     "sarif": Format("sarif", _SARIF),
     "markdown": Format("markdown", _MARK, for_people=True),
     "html": Format("html", _MARK),

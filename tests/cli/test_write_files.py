@@ -59,6 +59,7 @@ def test_a_report_of_ours_may_be_written_over(tmp_path: Path, format: str, run: 
         "..F   [100%]\n1 failed, 2 passed in 0.12s\n",
         "my diary\ninterrupted: by lunch\n",
         '{"schema": 1, "cases": []}',
+        "[]" + " " * 5_000 + "mine",
         '<?xml version="1.0"?><testsuites name="pytest tests"/>',
         "import numpy as np\n",
         "12 in 3s",
