@@ -7,7 +7,6 @@ ignored files and its filters, which a downloaded `.git` can contain, do not dec
 from __future__ import annotations
 
 import hashlib
-import itertools
 import os
 import re
 import secrets
@@ -38,6 +37,8 @@ _ENVIRONMENT = {
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_GRAFT_FILE": os.devnull,
 }
+#: Where git finds no program, not even itself: old versions would fetch what a `.git` lacks, with its helpers.
+_NO_PROGRAM = dict.fromkeys(("PATH", "GIT_EXEC_PATH"), os.path.join(os.devnull, "nothing"))
 #: Seconds for a call of git, which may block on a named pipe in place of a file.
 _MOST_SECONDS = 60.0
 #: The most bytes of a file that is compared; a larger one counts as changed.
@@ -48,6 +49,8 @@ _HINT = "a clone that is not whole lacks it: in a workflow, fetch-depth: 0"
 _KNOWN_ERROR = re.compile("fatal: (not a git repository|detected dubious ownership|this operation must be run).*")
 #: The modes of a link and of a folder in a tree.
 _LINK, _FOLDER = "120000", "040000"
+#: The most links on the way to a file, as on Linux.
+_MOST_LINKS = 40
 #: The files that Python imports.
 _MODULES = (".py", ".pyc", *EXTENSION_SUFFIXES)
 
@@ -93,7 +96,8 @@ class _Tree:
         commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", about=revision)
         self._since = _git("merge-base", commit.strip(), "HEAD", about=revision).strip()
         self._folders: dict[str, dict[str, tuple[str, str]]] = {}
-        self._known: dict[str, bool] = {}
+        self._known: dict[str, bool] = {}  # by file
+        self._known_code: dict[str, bool] = {}  # by folder
 
     def has(self, file: str) -> bool:
         """Return whether the commit has this file with the same content."""
@@ -103,51 +107,65 @@ class _Tree:
 
     def has_code(self, code: UserCode) -> bool:
         """Return whether it has this code and its folder's files, unchanged."""
-        if code.folder not in self._known:
-            self._known[code.folder] = all(map(self.has, self._python_files(code.folder)))
-        return self.has(code.file) and self._known[code.folder]
+        if code.folder not in self._known_code:
+            self._known_code[code.folder] = all(map(self.has, self._python_files(code.folder)))
+        return self.has(code.file) and self._known_code[code.folder]
 
     def _python_files(self, folder: str) -> Iterator[str]:
         """Yield the modules in a folder and those below, here or in the commit.
 
-        A new one may be imported by a file that has not changed. A folder that is gone is yielded, too."""
-        real = os.path.realpath(folder)
-        is_above = Path(self.top).is_relative_to(real)
-        if not is_above and not Path(real).is_relative_to(self.top):
-            return
-        environments: list[str] = []
-        for below, files in folders_below(self.top if is_above else folder):
-            here = os.path.relpath(os.path.realpath(below), self.top).replace(os.sep, "/")
-            entries = self._entries("" if here == "." else here)
-            if is_environment(below) and not _entries_of_folder("HEAD", here):  # else somebody's commit marks it so
-                environments.append(os.path.join(below, ""))
-            if below.endswith("__pycache__") or f"{below}{os.sep}".startswith(tuple(environments)):
+        A new one may be imported by a file that has not changed. A folder that is gone or a link is yielded, too."""
+        waiting, seen, environments = [folder], set[str](), list[str]()
+        while waiting:
+            real = os.path.realpath(waiting.pop())
+            is_above = Path(self.top).is_relative_to(real)
+            if not is_above and not Path(real).is_relative_to(self.top):
                 continue
-            gone = (path for path, (mode, _) in entries.items() if mode == _FOLDER)
-            yield from itertools.filterfalse(os.path.lexists, (os.path.join(below, os.path.basename(p)) for p in gone))
-            names = {*map(os.path.basename, entries), *(() if isinstance(files, OSError) else files)}
-            yield from (os.path.join(below, name) for name in sorted(names) if name.endswith(_MODULES))
+            for below, files in folders_below(self.top if is_above else real):
+                here = os.path.relpath(below, self.top).replace(os.sep, "/")
+                if is_environment(below) and not _entries_of_folder("HEAD", here):  # else somebody's commit marks it so
+                    environments.append(os.path.join(below, ""))
+                is_unread = below.endswith("__pycache__") or f"{below}{os.sep}".startswith(tuple(environments))
+                if is_unread or below in seen or isinstance(files, OSError):
+                    continue
+                seen.add(below)
+                entries = self._entries("" if here == "." else here)
+                folders = {os.path.basename(path) for path, (mode, _) in entries.items() if mode == _FOLDER}
+                linked = {entry.name for entry in os.scandir(below) if entry.is_symlink() and entry.is_dir()}
+                waiting += (os.path.join(below, name) for name in linked if not name.startswith("."))
+                changed = linked | {name for name in folders if not os.path.lexists(os.path.join(below, name))}
+                modules = {name for name in (*map(os.path.basename, entries), *files) if name.endswith(_MODULES)}
+                yield from (os.path.join(below, name) for name in sorted(changed | modules))
 
     def _has(self, file: str) -> bool:
+        """Return whether the commit has a file or folder, by the same links."""
         if file == STDIN:
             return False
-        folder, name = os.path.split(file)
-        path = os.path.join(os.path.realpath(folder), name)
+        waiting, path, links = [*reversed(Path(file).parts)], os.getcwd(), 0
+        while waiting:
+            part = waiting.pop()
+            path = os.path.dirname(path) if part == os.pardir else os.path.join(path, part)
+            if os.path.islink(path):
+                links, target = links + 1, os.readlink(path)
+                mode, digest = self._entry(path)
+                is_known = mode == _LINK and _is_blob(digest, os.fsencode(target))
+                if links > _MOST_LINKS or not (is_known or not Path(path).is_relative_to(self.top)):
+                    return False
+                path = os.path.dirname(path)
+                waiting += reversed(Path(target).parts)
+        mode, digest = self._entry(path)
+        if mode in (_FOLDER, _LINK) or os.path.isdir(path):
+            return mode == _FOLDER and os.path.isdir(path)
         try:
-            mode, digest = self._entry(os.path.relpath(path, self.top).replace(os.sep, "/"))
-            if os.path.islink(path) and mode == _LINK:
-                target = os.path.join(os.path.dirname(path), os.readlink(path))
-                return _is_blob(digest, os.fsencode(os.readlink(path))) and self._has(target)
-            if os.path.islink(path) or mode == _LINK:
-                return False
             data = read_regular(path, _MOST_BYTES)
-        except (OSError, ValueError, RecursionError):
+        except (OSError, ValueError):
             return False
         # git may have changed the ends of lines, which change no case
         return _is_blob(digest, data) or _is_blob(digest, data.replace(b"\r\n", b"\n"))
 
     def _entry(self, path: str) -> tuple[str, str]:
         """Return mode and hash of a path in the tree; empty texts without it."""
+        path = os.path.relpath(path, self.top).replace(os.sep, "/")
         return self._entries(path.rpartition("/")[0]).get(path, ("", ""))
 
     def _entries(self, folder: str) -> dict[str, tuple[str, str]]:
@@ -187,7 +205,7 @@ def _is_blob(digest: str, data: bytes) -> bool:
 
 def _git(*words: str, about: str | None = None) -> str:
     """Return git's output; no command of a repository's configuration runs."""
-    environment = {**os.environ, **_ENVIRONMENT}
+    environment = {**os.environ, **_ENVIRONMENT, **(_NO_PROGRAM if os.name == "posix" else {})}
     command, nothing = [_program(), *_SAFE, *words], subprocess.DEVNULL
     try:
         with memory_limit(None):  # git has it, too: an object of some megabytes can hold gigabytes

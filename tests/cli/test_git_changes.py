@@ -153,13 +153,14 @@ def test_a_repository_that_comes_in_an_archive_runs_nothing(
     assert not (repository / "ran").exists()
 
 
+@pytest.mark.parametrize("forgotten", ["GIT_ALLOW_PROTOCOL", "GIT_EXEC_PATH; export PATH=/usr/bin:/bin"])
 def test_a_git_that_fetches_lazily_starts_no_helper_of_the_repository(
-    repository: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
+    repository: Path, gradcheck: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forgotten: str
 ) -> None:
-    """A git before 2.39.4 knows no GIT_NO_LAZY_FETCH; a helper is an alias, named like a protocol that is allowed."""
-    old = repository.parent / "bin" / "git"
+    """A git before 2.39.4 knows no GIT_NO_LAZY_FETCH, and some ask for no allowed protocol; the helper is an alias."""
+    old = tmp_path / "bin" / "git"
     old.parent.mkdir()
-    old.write_text(f'#!/bin/sh\nunset GIT_NO_LAZY_FETCH\nexec {shutil.which("git")} "$@"\n')
+    old.write_text(f'#!/bin/sh\nunset GIT_NO_LAZY_FETCH {forgotten}\nexec {shutil.which("git")} "$@"\n')
     old.chmod(0o755)
     monkeypatch.setenv("PATH", f"{old.parent}{os.pathsep}{os.environ['PATH']}")
     tree = git("rev-parse", "HEAD:sub/cases")
@@ -338,6 +339,32 @@ def test_no_folder_outside_of_the_repository_is_listed(
         git("commit", "-m", "code")
         listed(gradcheck, "--changed-since", "HEAD")
     assert set(listed_folders) == {str(repository.resolve())}
+
+
+def test_files_behind_a_new_link_have_changed(repository: Path, gradcheck: Any) -> None:
+    """Be it the folder of the cases, or of a helper of the engine."""
+    (repository / "helper").mkdir()
+    shutil.copytree(repository / "helper", repository / "other")
+    (repository / "helper" / "__init__.py").write_text("")
+    (repository / "other" / "__init__.py").write_text("")
+    shutil.copytree(repository / "sub" / "cases", repository / "drafts")
+    git("add", ".")
+    git("commit", "-m", "drafts")
+    words = ("--changed-since", git("rev-parse", "HEAD"))
+    assert listed(gradcheck, *words, "--engine", "mine.py:Mine") == []
+    shutil.rmtree(repository / "helper")
+    (repository / "helper").symlink_to("other")
+    git("add", ".")
+    git("commit", "-m", "link")
+    assert listed(gradcheck, *words) == []
+    assert listed(gradcheck, *words, "--engine", "mine.py:Mine") == ["old", "other"]
+    assert listed(gradcheck, "--changed-since", "HEAD", "--engine", "mine.py:Mine") == []
+    (repository / "other" / "__init__.py").write_text("TWO = 2\n")
+    assert listed(gradcheck, "--changed-since", "HEAD", "--engine", "mine.py:Mine") == ["old", "other"]
+    shutil.rmtree(repository / "sub" / "cases")
+    (repository / "sub" / "cases").symlink_to("../drafts")
+    outcome = gradcheck("run", "sub/cases", "--output-format", "concise", *words)
+    assert outcome.out.startswith("2 passed")
 
 
 def test_ends_of_lines_are_no_change(repository: Path, gradcheck: Any) -> None:
