@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -23,9 +23,9 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.result_size import MAX_ELEMENTS
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.traverse import free_names
+from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.problem import DrawSettings, Problem, tensor_value
-from gradcheck.language.random_streams import RandomHost, stream
+from gradcheck.language.random_streams import RANDOM_OPS, RandomHost, stream
 from gradcheck.language.trial_draws import (
     LARGE,
     NO_VARIATION,
@@ -306,3 +306,13 @@ def leaves_in_file_order(case: Case) -> list[tuple[str, Value]]:
     """Return inputs and constants in file order: each may use those above it."""
     leaves = [*case.inputs.items(), *case.constants.items()]
     return sorted(leaves, key=lambda item: (item[1].place.line, item[1].place.column))
+
+
+def drawn_leaves(case: Case, varied: Iterable[str] = ()) -> set[str]:
+    """Return inputs and constants that a draw, or one of `varied`, goes into."""
+    drawn = {*varied, *case.shapes}
+    for name, value in leaves_in_file_order(case):
+        expr = value.expr
+        if expr is not None and not (RANDOM_OPS.isdisjoint(ops_in(expr)) and drawn.isdisjoint(free_names(expr))):
+            drawn.add(name)
+    return drawn

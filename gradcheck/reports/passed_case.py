@@ -22,15 +22,8 @@ from gradcheck.reports.safe_text import count, plain
 _OTHER_POINTS = (("moved", "other numbers"), ("incoming", "other incoming gradients"))
 #: Notes on what formulas do not hold for, or were not tried at, and the most of them in a line.
 _LIMITS = (
-    *(
-        "no_elements",
-        "only_nan",
-        "same_sides",
-        "size_stays",
-        "size_stays_small",
-        "sides_not_searched",
-        "branch_not_visited",
-    ),
+    *("no_elements", "same_sides", "size_stays", "size_stays_small", "input_stays"),
+    *("sides_not_searched", "branch_not_visited"),
     *("torch_approximates", "gradient_is_zero", "incoming_is_one", "vanishes_here"),
 )
 _MOST_LIMITS = 2
@@ -106,7 +99,7 @@ def _other_points_text(formulas: list[Comparison]) -> str:
 
 def _untested_text(formulas: list[Comparison]) -> str:
     """Return what the formulas were not tried at: `; n stays 4: …`."""
-    notes = dict.fromkeys(note for c in formulas for note in c.notes if note.kind in _LIMITS)
+    notes = dict.fromkeys(note for c in formulas for note in c.notes if _is_limit(note, c))
     told = [f"; {plain(say(note))}" for note in sorted(notes, key=lambda note: note.kind != "sides_not_searched")]
     more = len(told) - _MOST_LIMITS
     return "".join(told[:_MOST_LIMITS]) + (f" and {more} more; -v shows them" if more > 0 else "")
@@ -115,8 +108,13 @@ def _untested_text(formulas: list[Comparison]) -> str:
 def is_qualified(case: CaseResult) -> bool:
     """Return whether a passed case holds with restrictions."""
     claimed = {ClaimKind.CHECK, *(what for what, _, _ in _CLAIMED)}
-    notes = (note.kind for c in case.comparisons if c.what in claimed for note in c.notes)
-    return case.status == "passed" and (any(kind in _LIMITS for kind in notes) or bool(_conventions(case)))
+    limits = (_is_limit(note, c) for c in case.comparisons if c.what in claimed for note in c.notes)
+    return case.status == "passed" and (any(limits) or bool(_conventions(case)))
+
+
+def _is_limit(note: Fact, c: Comparison) -> bool:
+    """Return whether a claim is restricted; a proof is for all numbers of an input."""
+    return note.kind in _LIMITS and not (note.kind == "input_stays" and c.certificate)
 
 
 def _conventions(case: CaseResult) -> list[str]:

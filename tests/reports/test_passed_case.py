@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -95,6 +96,13 @@ def test_a_formula_that_nothing_was_compared_with_says_so() -> None:
     found = Subject(ClaimKind.FORMULA, "y", formula="3 * y").passed().with_notes(fact("no_elements"))
     (line,) = passed_remarks(case(found))
     assert line.endswith("; nothing was compared: no elements")
+
+
+def test_an_input_that_stays_is_named_unless_all_its_numbers_are_proved() -> None:
+    found = Subject(ClaimKind.FORMULA, "y", formula="y").passed()
+    found = found.with_notes(fact("input_stays", tensor="x", value="zeros(n)"))
+    assert passed_remarks(case(found)) == ["1 formula holds; x stays zeros(n)"]
+    assert passed_remarks(case(replace(found, certificate={"method": "exact"}))) == ["1 formula proved"]
 
 
 def test_a_check_that_claims_nothing_says_so() -> None:

@@ -19,10 +19,10 @@ from gradcheck.language.array_structures import STRUCTURES, Structure
 from gradcheck.language.case import Case
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name
-from gradcheck.language.expr.traverse import free_names, ops_in, postorder
+from gradcheck.language.expr.traverse import free_names, postorder
 from gradcheck.language.problem import Problem
-from gradcheck.language.random_streams import RANDOM_OPS, stream
-from gradcheck.language.sampling import draw, graph_values
+from gradcheck.language.random_streams import stream
+from gradcheck.language.sampling import draw, drawn_leaves, graph_values
 from gradcheck.language.trial_draws import size_bounds, symbolic_sizes
 
 Sizes = Mapping[str, int]
@@ -312,14 +312,5 @@ def _draws() -> Iterator[tuple[Structure | None, int]]:
 
 def drawn_integers(problem: Problem) -> set[str]:
     """Return the constants of integers or booleans that are drawn."""
-    case = problem.case
-    random = {name for name in (*case.inputs, *case.constants) if name in case.shapes}
-    waiting = [(name, value.expr) for name, value in (*case.inputs.items(), *case.constants.items())]
-    for _ in waiting:  # the file's order does not matter
-        before = len(random)
-        for name, expr in waiting:
-            if expr is not None and not (RANDOM_OPS.isdisjoint(ops_in(expr)) and random.isdisjoint(free_names(expr))):
-                random.add(name)
-        if len(random) == before:
-            break
+    random = drawn_leaves(problem.case)
     return {n for n, array in problem.constants.items() if n in random and np.asarray(array).dtype.kind in "biu"}

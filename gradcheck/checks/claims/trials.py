@@ -18,7 +18,7 @@ from gradcheck.checks.claims.wrong_formulas import WrongFormula, try_to_refute
 from gradcheck.checks.closeness.compare import is_all_nan_or_empty
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.degenerate import are_sizes_informative, degeneracy, is_finite, is_usable, point_in_domain
-from gradcheck.checks.points.drawing import unvaried_sizes
+from gradcheck.checks.points.drawing import what_stays
 from gradcheck.checks.points.point import Point, is_informative, rejection_reason
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import Fact, fact
@@ -56,7 +56,7 @@ def check(context: Context) -> Iterator[Comparison]:
     if is_general(case) or wrong:
         elsewhere.run()
     found = [one.verdict() for one in wrong if one.last_comparison is not None]
-    notes = (*elsewhere.notes, *unvaried_sizes(own.problem, [p.problem for p in context.points.trials]))
+    notes = (*elsewhere.notes, *what_stays(own.problem, [p.problem for p in context.points.trials]))
     if notes or elsewhere.unvisited_sides:
         context.amend(lambda c: c.what.is_general, lambda c: c.with_notes(*notes, *elsewhere.unvisited_sides_of(c)))
     yield from (c.with_notes(*notes, *elsewhere.unvisited_sides_of(c)) for c in found)

@@ -157,6 +157,7 @@ add_phrases(
         "sides_not_searched": "not decided for {sides} side{sides:s} of comparisons, since the budget of their "
         "search is spent{where:if : {where:commas}}",
         "size_stays": "{size} stays {value}{tensor:if : {tensor} is written out}",
+        "input_stays": "{tensor} stays {value}",
         "size_stays_small": "{size} stays {value}: at other sizes a tensor has more than {most:,} elements",
         "all_is_nan": "every element of a formula is NaN",
         "at_these_numbers_only": "verified at these numbers only",

@@ -17,8 +17,8 @@ from gradcheck.checks.points.drawing import (
     scaled_problem,
     structural_sizes,
     stuck_sizes,
-    unvaried_sizes,
     varied_problem,
+    what_stays,
 )
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Trial
@@ -84,8 +84,18 @@ def test_sizes_that_no_trial_changes_are_told_with_the_tensor_that_pins_them() -
         graph: {z: (x.T @ y).sum()}
     """)
     other = replace(own, sizes={"n": 3, "m": 5})
-    assert unvaried_sizes(own, []) == []
-    assert unvaried_sizes(own, [own, other]) == [fact("size_stays", size="n", value=3, tensor="y")]
+    assert what_stays(own, []) == []
+    assert what_stays(own, [own, other]) == [fact("size_stays", size="n", value=3, tensor="y")]
+
+
+def test_inputs_that_nothing_is_drawn_for_are_told() -> None:
+    own = problem_of("""
+        dims: {n: 3}
+        inputs: {x: zeros(n), y: 'randn(n)', z: 2 * y, w: [1.0, 2.0, 3.0], v: w + ones(n)}
+        graph: {u: (x * y + z * w + v).sum()}
+    """)
+    stays = [note["tensor"] for note in what_stays(own, [own]) if note.kind == "input_stays"]
+    assert stays == ["x"]
 
 
 def test_sizes_whose_tensors_are_too_large_are_not_drawn(check: Check) -> None:
