@@ -115,7 +115,7 @@ class _Tree:
         """Yield the modules in a folder and those below, here or in the commit.
 
         A new one may be imported by a file that has not changed. A folder that is gone or a link is yielded, too."""
-        waiting, seen, environments = [folder], set[str](), list[str]()
+        waiting, seen, left_out = [folder], set[str](), list[str]()
         while waiting:
             real = os.path.realpath(waiting.pop())
             is_above = Path(self.top).is_relative_to(real)
@@ -123,9 +123,10 @@ class _Tree:
                 continue
             for below, files in folders_below(self.top if is_above else real):
                 here = os.path.relpath(below, self.top).replace(os.sep, "/")
-                if is_environment(below) and not _entries_of_folder("HEAD", here):  # else somebody's commit marks it so
-                    environments.append(os.path.join(below, ""))
-                is_unread = below.endswith("__pycache__") or f"{below}{os.sep}".startswith(tuple(environments))
+                is_left_out = is_environment(below) or os.path.basename(below) == "__pycache__"
+                if is_left_out and not _entries_of_folder("HEAD", here):  # else somebody's commit has it
+                    left_out.append(os.path.join(below, ""))
+                is_unread = f"{below}{os.sep}".startswith(tuple(left_out))
                 if is_unread or below in seen or isinstance(files, OSError):
                     continue
                 seen.add(below)
@@ -160,8 +161,8 @@ class _Tree:
             data = read_regular(path, _MOST_BYTES)
         except (OSError, ValueError):
             return False
-        # git may have changed the ends of lines, which change no case
-        return _is_blob(digest, data) or _is_blob(digest, data.replace(b"\r\n", b"\n"))
+        plain = data.replace(b"\r\n", b"\n")  # git may have changed the ends of lines, but not of some alone
+        return _is_blob(digest, data) or (b"\r" not in plain and _is_blob(digest, plain))
 
     def _entry(self, path: str) -> tuple[str, str]:
         """Return mode and hash of a path in the tree; empty texts without it."""

@@ -279,15 +279,18 @@ def test_code_changes_with_a_package_that_is_gone(repository: Path, gradcheck: A
     assert listed(gradcheck, *words) == ["old", "other"]
 
 
-def test_code_does_not_change_with_an_environment_beside_it(repository: Path, gradcheck: Any) -> None:
-    library = repository / "venv" / "lib" / "library.py"
-    library.parent.mkdir(parents=True)
-    library.write_text("")
+@pytest.mark.parametrize("file", ["venv/lib/library.py", "__pycache__/mine.cpython-311.pyc"])
+def test_files_that_are_made_change_code_only_if_somebody_commits_them(
+    repository: Path, gradcheck: Any, file: str
+) -> None:
+    (repository / file).parent.mkdir(parents=True)
+    (repository / file).write_text("")
+    (repository / "venv").mkdir(exist_ok=True)
     (repository / "venv" / "pyvenv.cfg").write_text("")
     words = ("--changed-since", git("rev-parse", "HEAD"), "--engine", "mine.py:Mine")
     assert listed(gradcheck, *words) == []
-    git("add", ".")
-    git("commit", "-m", "a package that looks like an environment")
+    git("add", "--force", ".")
+    git("commit", "-m", "what is made")
     assert listed(gradcheck, *words) == ["old", "other"]
 
 
@@ -371,6 +374,9 @@ def test_ends_of_lines_are_no_change(repository: Path, gradcheck: Any) -> None:
     old = repository / "sub" / "cases" / "old.yaml"
     old.write_bytes(old.read_bytes().replace(b"\n", b"\r\n"))
     assert listed(gradcheck, "--changed-since", "HEAD") == []
+    git("-c", "core.autocrlf=false", "commit", "-am", "ends of Windows")
+    old.write_bytes(old.read_bytes().replace(b"\r\n", b"\r\r\n"))  # which are two ends
+    assert listed(gradcheck, "--changed-since", "HEAD") == ["old"]
 
 
 def test_a_linked_work_tree_has_its_own_changes(
