@@ -33,6 +33,7 @@ _ENVIRONMENT = {
     # a word that no file can hold: a `.git` may define a helper for any other, and a git before 2.39.4 fetches lazily
     "GIT_ALLOW_PROTOCOL": secrets.token_hex(16),
     "GIT_PAGER": "cat",
+    "LC_ALL": "C",
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_GRAFT_FILE": os.devnull,
@@ -93,7 +94,7 @@ class _Tree:
     def __init__(self, revision: str) -> None:
         _refuse_inside_of_repository()
         self.top = os.path.realpath(_git("rev-parse", "--show-toplevel").rstrip("\n"))
-        commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", about=revision)
+        commit = _git("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}", about=revision)
         self._since = _git("merge-base", commit.strip(), "HEAD", about=revision).strip()
         self._folders: dict[str, dict[str, tuple[str, str]]] = {}
         self._known: dict[str, bool] = {}  # by file
@@ -134,7 +135,7 @@ class _Tree:
                 folders = {os.path.basename(path) for path, (mode, _) in entries.items() if mode == _FOLDER}
                 linked = {entry.name for entry in os.scandir(below) if entry.is_symlink() and entry.is_dir()}
                 waiting += (os.path.join(below, name) for name in linked if not name.startswith("."))
-                changed = linked | {name for name in folders if not os.path.lexists(os.path.join(below, name))}
+                changed = linked | {name for name in folders if not os.path.isdir(os.path.join(below, name))}
                 modules = {name for name in (*map(os.path.basename, entries), *files) if name.endswith(_MODULES)}
                 yield from (os.path.join(below, name) for name in sorted(changed | modules))
 
@@ -218,6 +219,10 @@ def _git(*words: str, about: str | None = None) -> str:
     except subprocess.TimeoutExpired as error:
         message = f"--changed-since: 'git {words[0]}' has not ended after {_MOST_SECONDS:g} seconds"
         raise UsageError(message, hint=_SLOW) from error
+    if about is not None and b" is ambiguous" in done.stderr:  # a fork's tag comes before a branch of that name
+        raise UsageError(
+            f"git has several commits of the name '{about}'", hint=f"write refs/remotes/{about}, or its hash"
+        )
     if done.returncode:
         said = _KNOWN_ERROR.search(os.fsdecode(done.stderr))
         if about is not None:

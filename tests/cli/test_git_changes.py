@@ -114,6 +114,13 @@ def test_a_commit_that_is_none_is_told(repository: Path, gradcheck: Any, revisio
     assert outcome.err.startswith(f"gradcheck: git knows no commit '{revision}' that this branch comes from; a clone")
 
 
+def test_a_name_of_two_commits_is_refused(repository: Path, gradcheck: Any) -> None:
+    git("tag", "main")  # as comes with a fork's commits, and is taken before the branch
+    outcome = gradcheck("run", "sub", "--changed-since", "main")
+    assert (outcome.code, "git has several commits of the name 'main'" in outcome.err) == (2, True)
+    assert gradcheck("run", "sub", "--changed-since", "refs/heads/main").code == 5
+
+
 def test_without_a_repository_git_says_so(cases: Path, gradcheck: Any) -> None:
     outcome = gradcheck("run", "--changed-since", "HEAD")
     assert outcome.code == 2
@@ -276,6 +283,8 @@ def test_code_changes_with_a_package_that_is_gone(repository: Path, gradcheck: A
     words = ("--changed-since", "HEAD", "--engine", "mine.py:Mine")
     assert listed(gradcheck, *words) == []
     shutil.rmtree(helper.parent)
+    assert listed(gradcheck, *words) == ["old", "other"]
+    helper.parent.write_text("a file of that name")
     assert listed(gradcheck, *words) == ["old", "other"]
 
 
