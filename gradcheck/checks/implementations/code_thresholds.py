@@ -18,7 +18,7 @@ from gradcheck.checks.claims.evaluations import check_engine
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations.undefined_derivatives import is_undefined
 from gradcheck.checks.points.degenerate import degeneracy, is_usable
-from gradcheck.checks.points.point import Point
+from gradcheck.checks.points.point import Point, Refusal
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.errors import GradcheckError
@@ -144,9 +144,30 @@ def check_varied(context: Context, engine: CodeEngine, blocks: Collection[int]) 
             continue
         found = check_engine(point, got, context.options.tolerance)
         is_value_right = all(c.status != "failed" for c in found if c.what is not ClaimKind.GRADIENT)
-        if is_value_right and degeneracy(point, found) is None:
+        tied = next((c.tensor for c in found if _has_size_of_another(own, problem, c)), None)
+        if tied is not None:
+            context.points.refusals.append(Refusal("", {}, f"{tied}, equal to another input's,"))
+        elif is_value_right and degeneracy(point, found) is None:
             context.points.variants.append(point)
             yield from found
+
+
+def _has_size_of_another(own: Problem, problem: Problem, c: Comparison) -> bool:
+    """Return whether a gradient takes another input's size for its own.
+
+    The two sizes are equal at the own numbers, and the code may be meant for equal ones."""
+    if c.status != "failed" or c.mismatch is None or c.mismatch.kind != "shapes_differ" or c.tensor not in own.inputs:
+        return False
+    got, want, before = c.mismatch["got"], c.mismatch["want"], own.inputs[c.tensor].shape
+    others = {
+        (size, first)
+        for name, array in _arrays(problem).items()
+        for size, first in zip(array.shape, _arrays(own)[name].shape, strict=True)
+        if name != c.tensor
+    }
+    return len(got) == len(want) and all(
+        size == right or (size, first) in others for size, right, first in zip(got, want, before, strict=True)
+    )
 
 
 Maker = Callable[[Problem, np.random.Generator], Problem]

@@ -134,6 +134,28 @@ def test_wrong_code_is_found_where_its_arguments_hide_it(right: Any, wrong: Any,
         check_function(wrong, inputs=inputs, spec=spec)
 
 
+def test_code_that_gives_one_input_the_size_of_another_is_meant_for_equal_ones() -> None:
+    class Pairs(torch.autograd.Function):
+        """Of two tables with as many rows, as of one graph's nodes: the gradient of `x` has the rows of `y`."""
+
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor, y: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+            ctx.save_for_backward(x, y, index)
+            return x[index] * y[index]
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            x, y, index = ctx.saved_tensors
+            zeros = torch.zeros_like(y)
+            return zeros.index_add(0, index, g * y[index]), zeros.index_add(0, index, g * x[index]), None
+
+    x, y = RNG.standard_normal((2, 4, 3))
+    index = torch.tensor([0, 2, 2, 1, 3])
+    check_function(Pairs.apply, x=x, y=y, index=index, spec="x[index] * y[index]")
+    with pytest.raises(AssertionError, match="gradient of x"):
+        check_function(Pairs.apply, x=x, y=y[:3], index=index % 3, spec="x[index] * y[index]")
+
+
 def test_code_for_squares_alone_passes() -> None:
     def trace(x: torch.Tensor) -> torch.Tensor:
         if x.shape[0] != x.shape[1]:
