@@ -35,6 +35,7 @@ def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: 
     supervise(again=False)
     as_json, markdown, verbose = how["as_json"], how["markdown"], how["verbose"]
     from gradcheck.checks.conformance.engine_conformance import conform
+    from gradcheck.cli.select import print_errors
     from gradcheck.engines.library_imports import importing_elsewhere
     from gradcheck.engines.resolve import resolve_engine as engine_of
     from gradcheck.language.loader import load
@@ -45,6 +46,7 @@ def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: 
     chosen = engine_of(current_configuration().trusted("engines", engine, is_of_settings=False))
     places = list(paths or filter(os.path.exists, options.DEFAULT_PATHS))
     cases = load(places) if places else None
+    unread = 0 if cases is None else print_errors(cases.errors)
     beside = engine_of("core"), engine_of("torch")
     with importing_elsewhere():  # an engine may import libraries late
         found = conform(chosen, cases, ops=ops, timeout=timeout, dtype=how["dtype"], beside=beside)
@@ -55,14 +57,15 @@ def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: 
         write_stdout(report.as_markdown(found))
     else:
         write_stdout(report.render(found, look))
-    unread = [] if found.cases is None else [case for case in found.cases.cases if case.status == "invalid"]
-    lines = [f"{one.location}: {one.message}" for case in unread for one in failure_messages(case)]
+    results = () if found.cases is None else found.cases.cases
+    invalid = [case for case in results if case.status == "invalid" and case.case is not None]
+    lines = [f"{one.location}: {one.message}" for case in invalid for one in failure_messages(case)]
     named = 0 if cases is None else sum(bool(case.implementations) for case in cases.cases)
     write_stderr(*lines, *([f"gradcheck: left out {count(named, 'case')} about code of its own"] if named else []))
-    no_case = bool(paths) and not (found.cases is not None and found.cases.cases)
+    no_case = bool(paths) and not results
     if no_case:
         write_stderr(f"gradcheck: no case about an engine was found in {', '.join(paths)}")
-    return max(USAGE if unread else 0, EMPTY if found.checked_nothing or no_case else 0 if found.holds else 1)
+    return max(unread, USAGE if invalid else 0, EMPTY if found.checked_nothing or no_case else 0 if found.holds else 1)
 
 
 def _refuse_shell_pattern(engine: str) -> None:
