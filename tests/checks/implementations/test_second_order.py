@@ -83,6 +83,11 @@ def test_no_second_order_is_claimed_of_a_backward_that_records_nothing(spec: str
         check_function(_InsideTwice.apply, x=(4,), spec=spec)
 
 
+@pytest.mark.parametrize("function", [torch.nn.functional.elu, lambda x: x * x.abs() + torch.relu(x) ** 2])
+def test_at_a_kink_of_first_gradients_any_side_is_right(function: Any) -> None:
+    check_function(function, x=torch.tensor([-2.0, 0.0, 1.0], dtype=torch.float64))
+
+
 class _SavedApart(torch.autograd.Function):
     """The gradient of `w` depends on `v`, of which it keeps a copy."""
 
