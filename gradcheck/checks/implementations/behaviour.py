@@ -24,6 +24,7 @@ from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.double_precision import double_precision_backend, double_precision_problem
 from gradcheck.engines.implementation.binding import argument_name
+from gradcheck.engines.implementation.call_mode import PLAIN_CALL
 from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.engines.implementation.differentiable_forward import differentiable_forward
 from gradcheck.engines.implementation.operand_gradients import forward_rounds, operand_gradients
@@ -170,7 +171,7 @@ def _check_variant(
         return None
     is_at_kink = any(c.status == "not_differentiable" and c.trial is None for c in context.found)
     is_again = len(variant.problem.case.steps) > 1
-    if is_at_kink or variant.mode.is_not_plain or is_again or any(c.passes_by_wrong_reference for c in context.found):
+    if is_at_kink or variant.mode != PLAIN_CALL or is_again or any(c.passes_by_wrong_reference for c in context.found):
         if is_again:
             own = _evaluate_passes_apart(engine, variant.problem)
         else:

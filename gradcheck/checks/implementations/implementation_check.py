@@ -85,7 +85,7 @@ def _check_implementation(
         return
     if engine.code.is_torch:
         dtype = judge_in_autocast(engine, draw(replace(case, dtype=dtype, steps=()), case.seed))
-    options = replace(context.options, dtype=None, order=2 if engine.code.is_torch and one.order != 1 else 1)
+    options = replace(context.options, dtype=None, order=one.order or 2)
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[dtype])):
         own = Context.of(replace(case, dtype=dtype), options, Engines((engine,), context.engines.reference))
         own.points.own.evaluation(engine)

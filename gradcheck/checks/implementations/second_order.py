@@ -50,7 +50,8 @@ def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]
     own = [c for c in context.found if c.trial is None]
     is_clear = not any(c.status == "not_differentiable" or c.has_note("own_rounding") for c in own)
     has_detach = any("detach" in ops_in(claim.expr) for claim in context.case.graph.values())
-    if not engine.code.is_torch or not is_clear or has_detach:
+    is_followed = engine.code.is_torch or hasattr(engine.code.foreign, "gradients")
+    if not is_followed or not is_clear or has_detach:
         return []
     first = context.points.own.problem
     problem = second_order_problem(context.case, first)
@@ -72,7 +73,8 @@ def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]
     found = second_order.check(second, confirmed=alone, unprobed=unrecorded if alone else ())
     found = [c for c in found if c.tensor in case.inputs]
     found = [c for c in found if alone or c.mismatch is None or c.mismatch.kind != "differences_disagree"]
-    found = [c for c in found if c.status != "undecided" and (c.status != "failed" or _is_wrong(c, problem.dtype))]
+    found = [c for c in found if c.status != "undecided"]
+    found = [c for c in found if c.status != "failed" or differs(c.got_array, c.want_array, problem.dtype)]
     if any(c.status == "failed" and is_undefined(c) for c in found) and _is_at_kink(context):
         found = [c for c in found if c.status != "failed" or not is_undefined(c)]
     return [_explained(second, engine, c, c.tensor in incoming) if c.status == "failed" else c for c in found]
@@ -159,13 +161,9 @@ def _lost_part(second: Context, engine: CodeEngine, c: Comparison) -> Diagnosis 
     return None
 
 
-def _is_wrong(c: Comparison, dtype: np.dtype) -> bool:
-    return c.got_array is None or c.want_array is None or differs(c.got_array, c.want_array, dtype)
-
-
-def differs(got: np.ndarray, want: np.ndarray, dtype: np.dtype) -> bool:
+def differs(got: np.ndarray | None, want: np.ndarray | None, dtype: np.dtype) -> bool:
     """Return whether an error exceeds two roundings of the dtype."""
-    if got.shape != want.shape:
+    if got is None or want is None or got.shape != want.shape:
         return True
     with np.errstate(all="ignore"):
         off, size = np.max(np.abs(wide(got) - wide(want)), initial=0.0), np.max(np.abs(wide(want)), initial=0.0)

@@ -34,10 +34,6 @@ class CallMode:
     requires_grad: bool = True
     without_accumulation: bool = False
 
-    @property
-    def is_not_plain(self) -> bool:
-        return self != CallMode()
-
 
 PLAIN_CALL = CallMode()
 

@@ -16,7 +16,6 @@ from gradcheck.autograd import dtypes
 from gradcheck.engines.implementation.call_arguments import Operand, parts_of
 from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.engines.implementation.code_loading import load_code
-from gradcheck.engines.implementation.foreign_function import other_convention
 from gradcheck.engines.implementation.numpy_pair import NumpyPair
 from gradcheck.engines.implementation.python_references import array_literal, import_lines, with_python_references
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
@@ -79,6 +78,8 @@ def call_source(call: CodeCall) -> str:
     seeds = [seed for part in call.problem.seeds[:1] for seed in part.values() if seed is not None]
     writer = _CallWriter(replace(call, named=known), len(seeds))
     kind = call.engine.code.kind
+    if call.wanted and call.wanted.what == "second" and kind not in _TORCH_KINDS:
+        raise Unsupported("a second order of another library than torch")
     arguments = [_argument(writer, claim) for claim in call.engine.binding.positional]
     arguments += [f"{key}={_argument(writer, claim)}" for key, claim in call.engine.binding.keywords.items()]
     writer.parameters = {own: _leaf(writer, name) for own, name in call.engine.binding.parameters.items()}
@@ -234,7 +235,7 @@ def _numpy(writer: _CallWriter, arguments: list[str]) -> list[str]:
 
 def _in_convention(gradient: np.ndarray, kind: str) -> np.ndarray:
     """Return a gradient as the code's library would have it."""
-    return other_convention(gradient) if kind in ("jax", "hips") else gradient
+    return np.conj(gradient) if kind in ("jax", "hips") and gradient.dtype.kind == "c" else gradient
 
 
 def _jax(writer: _CallWriter, arguments: list[str]) -> list[str]:

@@ -13,7 +13,6 @@ import torch
 from gradcheck.engines.base import Evaluation, as_tensor_error
 from gradcheck.engines.define_by_run import Gradients, SecondOrder
 from gradcheck.engines.graph_run import GraphRun
-from gradcheck.engines.implementation import foreign_function
 from gradcheck.engines.implementation.backward_interception import ReturnedGradient, intercept_backward
 from gradcheck.engines.implementation.binding import Binding, argument_name, bound_foreign, is_taken_apart
 from gradcheck.engines.implementation.call_arguments import generator_states, put_together, restored_generators
@@ -21,6 +20,7 @@ from gradcheck.engines.implementation.call_mode import PLAIN_CALL, CallMode, wit
 from gradcheck.engines.implementation.code_error import CodeError, as_code_error, translate_code_errors
 from gradcheck.engines.implementation.code_kinds import Code
 from gradcheck.engines.implementation.code_run import CodeRun
+from gradcheck.engines.implementation.foreign_function import ForeignCall, Observations
 from gradcheck.engines.implementation.global_state import RandomStates, capture_stdout, restore_global_state
 from gradcheck.engines.implementation.module_parameters import ModuleState
 from gradcheck.engines.implementation.precision_modes import (
@@ -53,7 +53,7 @@ class CodeEngine(Torch):
     def __init__(self, name: str, entry: str, code: Code, binding: Binding, device: torch.device | None = None) -> None:
         super().__init__(device)
         self.name, self.entry, self.code, self.binding = name, entry, code, binding
-        self.observations = foreign_function.Observations()
+        self.observations = Observations()
         self.mode = PLAIN_CALL
         self.in_between: Problem | None = None
         self.output = Output()
@@ -165,31 +165,23 @@ class CodeEngine(Torch):
         return replace(state, gradients=gradients)
 
     def second_order(self, problem: Problem, step: int, probes: Gradients) -> SecondOrder:
-        """Return torch's second order; Unsupported if the code declares one order."""
+        """Return torch's second order; Unsupported if the code has one order."""
         with self.session(problem.dtype):
-            run = self.new_run(problem)
-            try:
-                run.run_graph()
-            except GradcheckError as error:
-                return SecondOrder({}, {}, as_tensor_error(error))
-            roots = [one for one in run.tensors.values() if one.grad_fn is not None]
+            run = self.evaluated_run(problem)
+            roots = [] if run is None else [one for one in run.tensors.values() if one.grad_fn is not None]
             self.observations.is_once_differentiable = any(map(is_once_differentiable, nodes(roots)))
         if not self.observations.is_once_differentiable:
-            found = self._second_order_or_error(problem, step, probes)
+            try:
+                found = super().second_order(problem, step, probes)
+            except MemoryError:
+                raise
+            except USER_EXCEPTIONS as error:
+                found = SecondOrder({}, {}, as_code_error(self.name, error))
             self.observations.is_once_differentiable = found.error is not None
             if found.error is None:
                 return found
         once = Unsupported("it can be differentiated once", lacks="a second order")
         return SecondOrder({}, {}, as_tensor_error(once))
-
-    def _second_order_or_error(self, problem: Problem, step: int, probes: Gradients) -> SecondOrder:
-        """Return the error of a backward that cannot be differentiated."""
-        try:
-            return super().second_order(problem, step, probes)
-        except MemoryError:
-            raise
-        except USER_EXCEPTIONS as error:
-            return SecondOrder({}, {}, as_code_error(self.name, error))
 
     def array(self, tensor: torch.Tensor) -> np.ndarray:
         """Return the tensor's values; a sparse one as a dense array."""
@@ -268,14 +260,17 @@ class CodeEngine(Torch):
         names = self._with_operand_dtypes(names)
         positional = self.arguments(names)
         keywords = {key: self._argument(claim, names) for key, claim in self.binding.keywords.items()}
-        if self._random_states is not None:
-            self._random_states.restore()
+        self._restart()
         with (
             translate_code_errors(self.name),
             restored_generators(self._generators),
             autocast(self.binding.autocast, self.device),
         ):
             return self._call(positional, keywords, names)
+
+    def _restart(self) -> None:
+        if self._random_states is not None:
+            self._random_states.restore()
 
     def _with_operand_dtypes(self, names: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the tensors, each in its own dtype if that is more precise."""
@@ -307,7 +302,8 @@ class CodeEngine(Torch):
             if is_taken_apart(code.foreign, self.binding):
                 given = [self._argument(claim, names) for claim in self.binding.operand_claims]
             given += [names[one] for one in self.binding.parameters.values()]
-            return foreign_function.call_foreign(self._foreign, given, self.observations, self.array)
+            call = ForeignCall(self._foreign, given, self.observations, self.array, self._restart)
+            return call.results()
         with code.around():
             if code.module is not None:
                 own = {parameter: names[tensor] for parameter, tensor in self.binding.parameters.items()}
@@ -322,11 +318,12 @@ class CodeEngine(Torch):
         """Facts about the code that are no failure."""
         seen, patched = self.observations, self.patched_functions
         unbound = (*self.binding.unbound_parameters, *self.code.unchecked)
+        unrecorded = "gradients_unrecorded" if self.code.is_torch else "gradients_differentiable_once"
         optional = (
             (unbound, fact("parameters_unchecked", names=unbound)),
             (patched, fact("functions_replaced", names=patched)),
-            (seen.is_once_differentiable, fact("once_differentiable")),
-            (seen.unrecorded_gradients, fact("gradients_unrecorded", names=seen.unrecorded_gradients)),
+            (seen.is_once_differentiable and self.code.is_torch, fact("once_differentiable")),
+            (seen.unrecorded_gradients, fact(unrecorded, names=seen.unrecorded_gradients)),
             (seen.constant_results, fact("results_constant", names=seen.constant_results)),
             (seen.shares_memory, fact("aliases_argument")),
             *((True, what) for what, _ in seen.summed_gradients.values()),

@@ -6,7 +6,7 @@ Gradients of wrong shapes are kept and compared; torch gets zeros in their place
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,7 +22,9 @@ PullbackFunction = Callable[[list[np.ndarray]], Sequence["np.ndarray | None"]]
 
 
 class ForeignFunction(Protocol):
-    """Code of another library than torch."""
+    """Code of another library, with gradients of torch's convention.
+
+    Those of JAX and HIPS autograd are conjugated for it. They have `gradients`, the pull-back as such a function."""
 
     def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, PullbackFunction]:
         """Return the results, whether they are several, and the pull-back.
@@ -58,15 +60,6 @@ class Observations:
     autocast_dtype: str = ""
 
 
-def call_foreign(
-    code: ForeignFunction, arguments: Sequence[Any], record: Observations, arrays: Callable[[Any], np.ndarray]
-) -> Any:
-    """Return the results as torch's tensors, with the code's gradients."""
-    tensors = [one for one in arguments if isinstance(one, torch.Tensor)]
-    node: Any = _ForeignNode
-    return node.apply(_ForeignCall(code, list(arguments), record, arrays), *tensors)
-
-
 def insert_at(values: Iterable[Any], places: Sequence[int], among: Sequence[Any]) -> list[Any]:
     """Return a list with some values replaced at their places."""
     found = list(among)
@@ -75,23 +68,17 @@ def insert_at(values: Iterable[Any], places: Sequence[int], among: Sequence[Any]
     return found
 
 
-def other_convention(gradient: Any) -> np.ndarray:
-    """Return a gradient of torch's convention in that of JAX, or the reverse.
-
-    HIPS autograd has JAX's. For `f(z)` they return `g * f'(z)`, where torch returns `g * conj(f'(z))`: that is the
-    conjugate of theirs for a conjugated `g`."""
-    array = np.asarray(gradient)
-    return np.conj(array) if array.dtype.kind == "c" else array
-
-
 @dataclass(slots=True)
-class _ForeignCall:
-    """One call of the code: its arguments, as arrays, and copies of them."""
+class ForeignCall:
+    """One call of the code: its arguments, as arrays, and copies of them.
+
+    `restart` resets random generators where the code runs again, to differentiate a gradient."""
 
     code: ForeignFunction
     arguments: list[Any]
     observations: Observations
     arrays: Callable[[Any], np.ndarray]
+    restart: Callable[[], None]
     passed_arrays: list[Any] = field(default_factory=list)
     array_copies: list[Any] = field(default_factory=list)
     records: bool = field(default_factory=torch.is_grad_enabled)  # whether gradients may be asked for
@@ -100,6 +87,11 @@ class _ForeignCall:
     def places(self) -> list[int]:
         """The places of tensors among the arguments."""
         return [place for place, one in enumerate(self.arguments) if isinstance(one, torch.Tensor)]
+
+    def results(self) -> Any:
+        """Return the results as torch's tensors, with the code's gradients."""
+        node: Any = _ForeignNode
+        return node.apply(self, *(self.arguments[place] for place in self.places))
 
     def forward(
         self, tensors: Sequence[torch.Tensor], needs: Sequence[bool]
@@ -117,6 +109,14 @@ class _ForeignCall:
         device = tensors[0].device if tensors else torch.empty(0).device
         return [tensor_of(np.asarray(one)).to(device) for one in results], several, pull
 
+    def recorded_gradients(self, needs: Sequence[bool], incoming: Sequence[torch.Tensor]) -> list[Any]:
+        """Return the gradients, by a call that can be differentiated."""
+        self.restart()
+        asked = tuple(insert_at(needs, self.places, [False] * len(self.arguments)))
+        gradients = self.code.gradients(asked)  # type: ignore[attr-defined]
+        found = iter(replace(self, code=gradients, arguments=[*self.arguments, *incoming]).results())
+        return [next(found) if need else None for need in needs]
+
     def note_changed_arguments(self) -> None:
         """Note arguments that have been changed in place."""
         for place in self.places:
@@ -126,7 +126,7 @@ class _ForeignCall:
 
 class _ForeignNode(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, one: _ForeignCall, *tensors: torch.Tensor) -> Any:
+    def forward(ctx: Any, one: ForeignCall, *tensors: torch.Tensor) -> Any:
         results, several, pull = one.forward(tensors, ctx.needs_input_grad[1:])
         ctx.one, ctx.pull, ctx.tensors = one, pull, tensors
         ctx.set_materialize_grads(True)
@@ -134,9 +134,10 @@ class _ForeignNode(torch.autograd.Function):
         return tuple(results) if several else results[0]
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *incoming: torch.Tensor) -> Any:
-        one: _ForeignCall = ctx.one
+        one: ForeignCall = ctx.one
+        if torch.is_grad_enabled() and hasattr(one.code, "gradients"):
+            return (None, *one.recorded_gradients(ctx.needs_input_grad[1:], incoming))
         given = [one.arrays(g).copy() for g in incoming]
         kept = [g.copy() for g in given]
         found = ctx.pull(given)

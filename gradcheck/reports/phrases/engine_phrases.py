@@ -149,6 +149,8 @@ add_phrases(
         "in {library} the incoming gradient is multiplied by the derivative itself (2 * z * g for z ** 2)",
         "once_differentiable": "it says itself that it is differentiable once: second order is not asked for",
         "results_constant": "{names:commas} requires no gradient, and is taken as constant",
+        "gradients_differentiable_once": "its gradient for {names:commas} cannot be differentiated again: there is no "
+        "second order to check",
         "gradients_unrecorded": "its backward records no graph for {names:commas}: there is no second order to check, "
         "and torch takes such a gradient as constant, unless the backward is marked @once_differentiable",
         "narrower_domain": lambda found: (

@@ -35,5 +35,4 @@ def test_what_is_the_same_everywhere_is_expanded() -> None:
 
 
 def test_the_plain_manner() -> None:
-    assert not PLAIN_CALL.is_not_plain
-    assert CallMode(calls_in_between=True).is_not_plain
+    assert CallMode(calls_in_between=True) != PLAIN_CALL

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from gradcheck.engines.implementation.foreign_function import Observations, call_foreign
+from gradcheck.engines.implementation.foreign_function import ForeignCall, Observations
 
 
 def code(arguments: list[Any], needs: list[bool]) -> Any:
@@ -15,9 +15,13 @@ def code(arguments: list[Any], needs: list[bool]) -> Any:
     return [x * factor], False, lambda incoming: [incoming[0] * factor, None]
 
 
+def call(pulled: Any, arguments: list[Any], record: Observations, restart: Any = lambda: None) -> Any:
+    return ForeignCall(pulled, arguments, record, lambda tensor: tensor.detach().numpy(), restart).results()
+
+
 def run(pulled: Any, record: Observations) -> torch.Tensor:
     x = torch.ones(2, 2, dtype=torch.float64, requires_grad=True)
-    call_foreign(pulled, [x, 3.0], record, lambda tensor: tensor.numpy()).sum().backward()
+    call(pulled, [x, 3.0], record).sum().backward()
     assert x.grad is not None
     return x.grad
 
@@ -69,5 +73,35 @@ def test_a_more_precise_gradient_is_noted() -> None:
     record = Observations()
     x = torch.ones(2, requires_grad=True)
     pulled: Any = lambda a, n: ([a[0]], False, lambda g: [g[0].astype(np.float64)])  # noqa: E731
-    call_foreign(pulled, [x], record, lambda tensor: tensor.numpy()).sum().backward()
+    call(pulled, [x], record).sum().backward()
     assert record.wider_dtypes == {"float64"}
+
+
+class Cube:
+    """`x ** 3`, whose gradient can be differentiated."""
+
+    def __call__(self, arguments: list[Any], needs: list[bool]) -> Any:
+        (x,) = arguments
+        return [x**3], False, lambda incoming: [3 * x**2 * incoming[0]]
+
+    def gradients(self, needs: tuple[bool, ...]) -> Any:
+        assert needs == (True,)
+
+        def slope(arguments: list[Any], needs: list[bool]) -> Any:
+            x, g = arguments
+            return [3 * x**2 * g], True, lambda incoming: [6 * x * g * incoming[0], 3 * x**2 * incoming[0]]
+
+        return slope
+
+
+def test_gradients_are_differentiated_by_a_call_of_their_own() -> None:
+    restarts: list[int] = []
+    x = torch.full((2,), 2.0, dtype=torch.float64, requires_grad=True)
+    g = torch.full((2,), 5.0, dtype=torch.float64, requires_grad=True)
+    result = call(Cube(), [x], Observations(), lambda: restarts.append(1))
+    (first,) = torch.autograd.grad(result, x, g, create_graph=True)
+    second, by_incoming = torch.autograd.grad(first.sum(), [x, g])
+    assert first.tolist() == [60, 60]
+    assert second.tolist() == [60, 60]
+    assert by_incoming.tolist() == [12, 12]
+    assert restarts == [1]

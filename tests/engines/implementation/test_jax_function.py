@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from gradcheck import run
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.loader import load_text
 from gradcheck.testing import check_function
 from tests.engines.elsewhere import Elsewhere
@@ -173,6 +174,103 @@ def judged() -> list[tuple[str, list[str]]]:
         assert not errors
         found = run(cases, allow_code=True, trials=1, oracle="none").cases
     return [(case.status, [c.tensor for c in case.comparisons if c.status == "failed"]) for case in found]
+
+
+def test_second_order_of_its_rules() -> None:
+    """In a new process, as `forward_mode_held_to_gradients`."""
+    code = f"from {__name__} import second_order_of_rules as check; check()"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=300)
+
+
+def second_order_of_rules() -> None:
+    import jax
+    from jax.lax import stop_gradient
+
+    def cube(kept: Any, complex_too: bool = False) -> Any:
+        size = (lambda x: abs(x) ** 4) if complex_too else (lambda x: x**3)
+        made = jax.custom_vjp(size)
+        slope = (lambda x: 4 * kept(abs(x) ** 2) * jax.numpy.conj(x)) if complex_too else (lambda x: 3 * kept(x) ** 2)
+        made.defvjp(lambda x: (size(x), x), lambda x, g: (g * slope(x),))
+        return made
+
+    def silu(kept: Any) -> Any:
+        made = jax.custom_jvp(lambda x: x * jax.nn.sigmoid(x))
+
+        @made.defjvp
+        def _(primals: Any, tangents: Any) -> Any:
+            s = kept(jax.nn.sigmoid(primals[0]))
+            return made(primals[0]), (s + primals[0] * s * (1 - s)) * tangents[0]
+
+        return made
+
+    choices: list[tuple[Any, dict[str, Any]]] = [
+        (cube, {"x": (4,)}),
+        (cube, {"x": (4,), "spec": "x ** 3"}),
+        (silu, {"x": (2, 3)}),
+        (silu, {"x": (5,), "spec": "x * sigmoid(x)"}),
+        (silu, {"x": np.array([0.5, -1, 2], np.float32)}),
+        (lambda kept: cube(kept, True), {"x": np.array([1 + 2j, 0.5 - 1j])}),
+        (lambda kept: lambda x: (x[0] * 1.0, cube(kept)(x)), {"x": (3,)}),
+    ]
+    for make, given in choices:
+        (case,) = check_function(make(lambda x: x), **given).cases
+        assert any(c.what is ClaimKind.GRADIENT2 and c.status == "passed" for c in case.comparisons), given
+        with pytest.raises(AssertionError, match="second-order gradient of x"):
+            check_function(make(stop_gradient), **given)
+    check_function(cube(stop_gradient), x=(4,), choices={"order": 1})
+
+
+def test_no_second_order_is_claimed_where_there_is_none(elsewhere: Elsewhere) -> None:
+    """Of a rule that calls NumPy, loops until it is done, or converts to NumPy: JAX raises."""
+    assert elsewhere("jax", without_second_order) == ["passed"] * 3
+
+
+def without_second_order() -> list[str]:
+    import jax
+    import jax.numpy as jnp
+
+    def called(x: Any, g: Any) -> Any:
+        return jax.pure_callback(lambda x, g: np.cos(x) * g, jax.ShapeDtypeStruct(x.shape, x.dtype), x, g)
+
+    def looped(x: Any, g: Any) -> Any:
+        return jax.lax.while_loop(lambda s: s[1] < 1, lambda s: (s[0] * jnp.cos(x), s[1] + 1), (g, 0))[0]
+
+    def verdict(rule: Any, spec: str | None) -> str:
+        sine = jax.custom_vjp(jnp.sin)
+        sine.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: (rule(x, g),))
+        (case,) = check_function(lambda x: sine(x), x=(4,), spec=spec).cases
+        assert any(c.has_note("gradients_differentiable_once") for c in case.comparisons)
+        return case.status
+
+    rules = [called, looped, lambda x, g: np.asarray(g) * np.cos(np.asarray(x))]
+    return [verdict(rule, spec) for rule, spec in zip(rules, ["sin(x)", None, None], strict=True)]
+
+
+def test_the_pull_back_draws_the_numbers_of_the_forward(elsewhere: Elsewhere) -> None:
+    assert elsewhere("jax", drawn_numbers) == "passed"
+
+
+def drawn_numbers() -> str:
+    import jax
+
+    from gradcheck.testing import check_function
+
+    def dropped(x: Any) -> Any:
+        return jax.numpy.where(np.random.rand(6) < 0.5, jax.numpy.exp(x), 0.0)
+
+    return check_function(dropped, x=(6,)).cases[0].status
+
+
+def test_forward_mode_passes_over_integers_among_results(elsewhere: Elsewhere) -> None:
+    assert elsewhere("jax", integers_among_results) == "passed"
+
+
+def integers_among_results() -> str:
+    import jax.numpy as jnp
+
+    from gradcheck.testing import check_function
+
+    return check_function(lambda x: (jnp.sin(x), jnp.argsort(x), x**3), x=(4,)).cases[0].status
 
 
 CONJUGATED = "multiplies by the conjugate of the derivative"
