@@ -318,12 +318,13 @@ class CodeEngine(Torch):
         """Facts about the code that are no failure."""
         seen, patched = self.observations, self.patched_functions
         unbound = (*self.binding.unbound_parameters, *self.code.unchecked)
-        unrecorded = "gradients_unrecorded" if self.code.is_torch else "gradients_differentiable_once"
+        unrecorded, is_torch = seen.unrecorded_gradients, self.code.is_torch
         optional = (
             (unbound, fact("parameters_unchecked", names=unbound)),
             (patched, fact("functions_replaced", names=patched)),
-            (seen.is_once_differentiable and self.code.is_torch, fact("once_differentiable")),
-            (seen.unrecorded_gradients, fact(unrecorded, names=seen.unrecorded_gradients)),
+            (seen.is_once_differentiable and is_torch, fact("once_differentiable")),
+            (unrecorded and is_torch, fact("gradients_unrecorded", names=unrecorded)),
+            (unrecorded and not is_torch, fact("gradients_differentiable_once", names=unrecorded)),
             (seen.constant_results, fact("results_constant", names=seen.constant_results)),
             (seen.shares_memory, fact("aliases_argument")),
             *((True, what) for what, _ in seen.summed_gradients.values()),
