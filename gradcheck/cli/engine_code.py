@@ -24,7 +24,7 @@ def user_code(reference: str, folder: str = "") -> UserCode | None:
     where = reference.rpartition(":")[0]
     if where.endswith(".py"):
         file = os.path.join(folder, where)
-        above = [*Path(file).absolute().parents]
+        above = [*Path(os.path.realpath(file)).parents]
         return UserCode(file, os.path.relpath(next(one for one in above if not (one / "__init__.py").is_file())))
     place = _place_of(where.partition(".")[0]) if where else None
     if place is None:

@@ -25,6 +25,11 @@ def test_a_file_of_a_package_imports_from_the_folder_around_it(package: Path) ->
     assert user_code("engine.py:X", "lib/own_package/sub") == ("lib/own_package/sub/engine.py", "lib/own_package/sub")
 
 
+def test_a_file_behind_a_link_imports_what_is_beside_it(package: Path) -> None:
+    Path("link.py").symlink_to(package / "engine.py")
+    assert user_code("link.py:X") == ("link.py", "lib")
+
+
 def test_a_module_is_here_or_in_a_folder_of_the_path(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert user_code("own_package.sub.engine:X") is None
     monkeypatch.syspath_prepend("lib")

@@ -303,6 +303,13 @@ def test_files_that_are_made_change_code_only_if_somebody_commits_them(
     assert listed(gradcheck, *words) == ["old", "other"]
 
 
+def test_a_package_that_looks_like_an_environment_changes_code(repository: Path, gradcheck: Any) -> None:
+    (repository / "helper").mkdir()
+    for name in ("pyvenv.cfg", "__init__.py"):
+        (repository / "helper" / name).write_text("")
+    assert listed(gradcheck, "--changed-since", "HEAD", "--engine", "mine.py:Mine") == ["old", "other"]
+
+
 @pytest.mark.parametrize("shadow", ["helper/__init__.py", "helper/__init__.pyc", f"helper{EXTENSION_SUFFIXES[0]}"])
 def test_a_new_file_that_hides_a_helper_changes_the_engine(repository: Path, gradcheck: Any, shadow: str) -> None:
     (repository / "helper.py").write_text("")

@@ -184,6 +184,24 @@ def test_processes_of_python_without_its_variables_import_nothing_of_the_folder(
     assert not Path("ran").exists()
 
 
+@pytest.mark.parametrize("options", [(), ("-j", "2"), ("--timeout", "60")])
+def test_python_that_an_engine_starts_imports_nothing_of_the_folder(cases: Path, options: tuple[str, ...]) -> None:
+    """With --isolated, in every process; workers forgot it."""
+    Path("json.py").write_text("open('ran', 'w').close()\n")
+    engine = cases.parent / "elsewhere" / "starts.py"
+    engine.parent.mkdir()
+    engine.write_text(
+        "import subprocess, sys\nfrom gradcheck.engines.core import Core\n\n"
+        "class Engine(Core):\n    name = 'starts'\n\n"
+        "    def leaf(self, array, requires_grad):\n"
+        "        subprocess.run([sys.executable, '-c', \"import json; open('started', 'w')\"], check=True)\n"
+        "        return super().leaf(array, requires_grad)\n"
+    )
+    process = start("run", "--isolated", *options, "--engine", f"{engine}:Engine", stdout=subprocess.PIPE)
+    assert "2 passed" in process.communicate(timeout=200)[0]
+    assert (Path("started").exists(), Path("ran").exists()) == (True, False)
+
+
 #: Python runs this at its start, also in the processes of a command.
 NOTES_WHERE_TORCH_IS_IMPORTED = """
 import os, sys
