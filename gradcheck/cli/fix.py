@@ -78,7 +78,7 @@ def _find_corrections(result: RunResult, run: Run, choose: Choose | None) -> lis
 
 
 def _rerun_files(result: RunResult, files: set[str], run: Run) -> RunResult:
-    """Run the same cases of the files again, and all of a file that was invalid.
+    """Run the files' cases again, and all of a file that was invalid.
 
     They are not selected anew: a corrected file may be one that did not change, or shift the parts of `--shard`."""
     from gradcheck.language.case import Loaded

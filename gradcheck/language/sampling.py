@@ -23,6 +23,7 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.result_size import MAX_ELEMENTS
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.problem import DrawSettings, Problem, tensor_value
 from gradcheck.language.random_streams import RANDOM_OPS, RandomHost, stream
@@ -316,3 +317,11 @@ def drawn_leaves(case: Case, varied: Iterable[str] = ()) -> set[str]:
         if expr is not None and not (RANDOM_OPS.isdisjoint(ops_in(expr)) and drawn.isdisjoint(free_names(expr))):
             drawn.add(name)
     return drawn
+
+
+def inputs_without_draws(own: Problem) -> dict[str, str]:
+    """Return the inputs that neither a draw nor a moved literal goes into."""
+    inputs = own.case.inputs
+    varied = drawn_leaves(own.case, {name for name, value in inputs.items() if value.expr is None})
+    made = {name: value.expr for name, value in inputs.items() if value.expr and name not in varied}
+    return {name: to_text(expr) for name, expr in made.items() if dtypes.is_differentiable(own.inputs[name].dtype)}

@@ -23,10 +23,9 @@ from gradcheck.errors import GradcheckError, TooLarge
 from gradcheck.facts import Fact, fact
 from gradcheck.language.array_structures import Structure
 from gradcheck.language.case import Case, Step, Value
-from gradcheck.language.expr.printer import to_text
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
-from gradcheck.language.sampling import MOST_IN_TRIALS, draw, drawn_leaves, graph_values
+from gradcheck.language.sampling import MOST_IN_TRIALS, draw, graph_values, inputs_without_draws
 from gradcheck.language.trial_draws import (
     Variation,
     graph_sizes,
@@ -79,15 +78,7 @@ def what_stays(own: Problem, drawn: Sequence[Problem]) -> list[Fact]:
     case, sizes = own.case, own.sizes
     fixed = [word for word in symbolic_sizes(case) if all(one.sizes[word] == sizes[word] for one in drawn)]
     unvaried = [_unvaried(own, word, literal_of_size(case, sizes[word])) for word in fixed]
-    return unvaried + [fact("input_stays", tensor=name, value=text) for name, text in _made_without_draws(own).items()]
-
-
-def _made_without_draws(own: Problem) -> dict[str, str]:
-    """Return the inputs that neither a draw nor a moved literal goes into."""
-    inputs = own.case.inputs
-    varied = drawn_leaves(own.case, {name for name, value in inputs.items() if value.expr is None})
-    made = {name: value.expr for name, value in inputs.items() if value.expr and name not in varied}
-    return {name: to_text(expr) for name, expr in made.items() if dtypes.is_differentiable(own.inputs[name].dtype)}
+    return unvaried + [fact("input_stays", tensor=name, value=text) for name, text in inputs_without_draws(own).items()]
 
 
 def _unvaried(own: Problem, word: str, tensor: str) -> Fact:
