@@ -12,12 +12,12 @@ report of a new command to `commands`, a new sentence to `phrases`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gradcheck.checks.result import RunResult
+    from gradcheck.checks.result import CaseResult, Failure, RunResult
 
 
 #: The first line of a file of text.
@@ -76,9 +76,21 @@ def render(result: RunResult, format: str = "full", look: Look | None = None) ->
     try:
         return written(result, chosen)
     except Exception:
-        from gradcheck.reports.partial_report import drop_unrenderable
-
         return written(drop_unrenderable(result, lambda one: written(one, chosen)), chosen)
+
+
+def drop_unrenderable(result: RunResult, tell: Callable[[RunResult], object]) -> RunResult:
+    """Reduce each case that `tell` cannot render to its status, with a remark."""
+    from gradcheck.checks.isolation.failure_capture import try_part
+
+    def reduced(case: CaseResult) -> CaseResult:
+        lost: list[Failure] = []
+        try_part("report", lambda: tell(replace(result, cases=(case,))), lost)
+        if not lost:
+            return case
+        return replace(case, comparisons=(), smallest=None, power=None, output={}, incomplete=tuple(lost))
+
+    return replace(result, cases=tuple(map(reduced, result.cases)))
 
 
 def render_file(result: RunResult, format: str, look: Look) -> str:

@@ -113,7 +113,7 @@ def is_qualified(case: CaseResult) -> bool:
 
 
 def _is_limit(note: Fact, c: Comparison) -> bool:
-    """Return whether a claim is restricted; a proof is for all numbers of an input."""
+    """Return whether a claim is restricted; a proof is for all of an input."""
     return note.kind in _LIMITS and not (note.kind == "input_stays" and c.certificate)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gradcheck import __version__
 from gradcheck.checks.result import CaseResult, RunResult
-from gradcheck.reports import Look
+from gradcheck.reports import Look, drop_unrenderable
 from gradcheck.reports.formats.json import SCHEMA, case_record, dump, run_record
 
 
@@ -30,8 +30,6 @@ def reliable_case_line(case: CaseResult) -> str:
     try:
         return case_line(case)
     except Exception:
-        from gradcheck.reports.partial_report import drop_unrenderable
-
         alone = RunResult((case,), 0.0, {})
         return case_line(drop_unrenderable(alone, lambda result: case_line(result.cases[0])).cases[0])
 
