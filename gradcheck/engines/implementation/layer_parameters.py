@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from gradcheck.engines.implementation.layer_owner import owner_of
+from gradcheck.engines.implementation.mentioned_code import owner_of
 from gradcheck.engines.implementation.pair_tensors import as_array
 from gradcheck.engines.torch import tensor_of
 

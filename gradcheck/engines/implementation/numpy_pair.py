@@ -18,7 +18,6 @@ from gradcheck.engines.implementation.binding import parameters_of
 from gradcheck.engines.implementation.call_arguments import Operand, operands_in, parts_of, put_together
 from gradcheck.engines.implementation.code_error import CodeError
 from gradcheck.engines.implementation.foreign_function import PullbackFunction, insert_at
-from gradcheck.engines.implementation.layer_owner import method_of, shared_owner
 from gradcheck.engines.implementation.layer_parameters import (
     LayerParameter,
     LayerParameters,
@@ -27,6 +26,7 @@ from gradcheck.engines.implementation.layer_parameters import (
     layer_parameters,
     returned_names,
 )
+from gradcheck.engines.implementation.mentioned_code import method_of, shared_owner
 from gradcheck.engines.implementation.pair_tensors import PairCalls, as_array, copy_of
 from gradcheck.errors import Unsupported
 

@@ -22,9 +22,8 @@ from gradcheck.engines.tensor_class.backward_engine import Seeds
 from gradcheck.engines.tensor_class.capabilities import check_can_accumulate
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.engines.tensor_class.hypotheses import A, B
-from gradcheck.engines.tensor_class.op_calls import OpCalls, guarded_call
+from gradcheck.engines.tensor_class.op_calls import OpCalls, broadcast_operands, guarded_call, sum_to_operands
 from gradcheck.engines.tensor_class.op_lookup import NoForm
-from gradcheck.engines.tensor_class.operand_broadcast import broadcast_operands, sum_to_operands
 from gradcheck.engines.tensor_class.traits import made_dtype
 from gradcheck.engines.tensor_class.user_code_guard import EndlessRecursion, EngineError, translate_errors
 from gradcheck.engines.tensor_class.wrapped_tensor import LibraryCall, WrappedTensor, compute, tensors_in

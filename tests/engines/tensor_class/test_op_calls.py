@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ import pytest
 from gradcheck.autograd import ops  # noqa: F401  (fills the table)
 from gradcheck.autograd.op import TABLE
 from gradcheck.checks.result import CaseResult
+from gradcheck.engines.base import Application, Pullback
 from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
-from gradcheck.engines.tensor_class.op_calls import DECOMPOSITIONS
+from gradcheck.engines.tensor_class.op_calls import DECOMPOSITIONS, broadcast_operands, sum_to_operands
 from gradcheck.engines.tensor_class.wrapped_tensor import compute
 from gradcheck.errors import Unsupported
 
@@ -152,3 +154,31 @@ def test_a_single_number_in_place_of_a_plain_one_is_an_array(
     refuses = ("return value if isinstance(value, Tensor) else type(self)(value)", "return value")
     found = check(variant(arrays, refuses), "inputs: {x: 3.0}\ngraph: {y: x * x + 2}\n")
     assert found.status == "passed", found.comparisons
+
+
+ROW, COLUMN = np.array([1.0, 2.0, 3.0]), np.array([[1.0], [2.0]])
+_OUTPUT = ((2, 3), np.dtype(float))
+MUL = Application(TABLE["mul"], (ROW, COLUMN), {}, "y", outputs=(_OUTPUT,))
+
+
+def test_operands_are_stretched_and_gradients_summed() -> None:
+    large = broadcast_operands(MUL)
+    assert [array.shape for array in large.args] == [(2, 3), (2, 3)]
+    found = sum_to_operands(Pullback((np.ones((2, 3)), np.ones((2, 3)))), MUL)
+    row, column = found.gradients
+    assert row is not None
+    assert column is not None
+    assert (row.tolist(), column.tolist()) == ([2, 2, 2], [[3], [3]])
+
+
+def test_of_what_is_not_tracked_or_has_no_gradient_nothing_is_summed() -> None:
+    found = sum_to_operands(Pullback((np.ones((2, 3)),)), replace(MUL, tracked=(False, True)))
+    assert [gradient.shape for gradient in found.gradients if gradient is not None] == [(2, 1)]
+    assert sum_to_operands(Pullback((None, None)), MUL).gradients == (None, None)
+
+
+def test_other_ops_and_shared_arguments_stay_as_they_are() -> None:
+    product = Application(TABLE["matmul"], (COLUMN.T, COLUMN), {}, "y", outputs=(((1, 1), np.dtype(float)),))
+    assert broadcast_operands(product) is product
+    shared = replace(MUL, shared=True)
+    assert broadcast_operands(shared) is shared
