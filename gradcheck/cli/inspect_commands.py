@@ -134,9 +134,9 @@ def trace(case: str, step: int | None, tensor: str, as_json: bool, format: str, 
 
         write_stdout(render_trace_page(traced, index), is_data=True)
     elif as_json or format == "json":
-        from gradcheck.reports.commands import trace_json
+        from gradcheck.reports.commands.trace_text import render_json
 
-        data = trace_json.render(traced, step=index, tensor=tensor, explained=explained)
+        data = render_json(traced, step=index, tensor=tensor, explained=explained)
         write_stdout(data, is_data=True)
     else:
         from gradcheck.reports.commands.trace_text import render

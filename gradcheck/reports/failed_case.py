@@ -20,8 +20,8 @@ from gradcheck.reports.causes import GroupMember, case_members
 from gradcheck.reports.excerpt import excerpt
 from gradcheck.reports.findings import Finding, place_in_case
 from gradcheck.reports.palette import COUNTEREXAMPLE, FAILURE, NOTICE, SUCCESS, SUGGESTION
-from gradcheck.reports.phrases import comparison_numbers, say
 from gradcheck.reports.phrases import comparison_text as sentences
+from gradcheck.reports.phrases import say
 from gradcheck.reports.safe_text import count, format_place, plain, plain_lines, wrap
 from gradcheck.reports.source_lines import (
     SourceLocation,
@@ -160,7 +160,7 @@ def finding_lines(finding: Finding, case: CaseResult, look: Look, headed: bool =
     for message in sentences.counterexamples(lead, look.verbosity > 0):
         lines += indent_text(message, look, indent=4, hanging=6, style=COUNTEREXAMPLE)
     if lead.trial:
-        lines += indent_text(f"at other numbers: {comparison_numbers.trial_text(lead)}", look, indent=4)
+        lines += indent_text(f"at other numbers: {sentences.trial_text(lead)}", look, indent=4)
     lines += _numbers(lead, look)
     for note in lead.notes:
         lines += indent_text(f"note: {plain(say(note))}", look, indent=4, hanging=6)
@@ -238,12 +238,12 @@ def _numbers(c: Comparison, look: Look) -> list[Text]:
     lines = _tensors(c, look)
     shown = bool(lines)
     lines = [Text(), *lines, Text()] if lines else []
-    texts = [comparison_numbers.numbers_text(c, shown)]
+    texts = [sentences.numbers_text(c, shown)]
     if look.verbosity > 0:
         texts = [
-            comparison_numbers.differing_count_text(c),
-            comparison_numbers.worst_element_text(c),
-            comparison_numbers.tolerance_text(c),
+            sentences.differing_count_text(c),
+            sentences.worst_element_text(c),
+            sentences.tolerance_text(c),
         ]
     for text in texts:
         lines += indent_text(text, look, indent=4)
@@ -251,13 +251,13 @@ def _numbers(c: Comparison, look: Look) -> list[Text]:
 
 
 def _tensors(c: Comparison, look: Look) -> list[Text]:
-    got, want, titles = c.got_array, c.want_array, comparison_numbers.side_names(c)
+    got, want, titles = c.got_array, c.want_array, sentences.side_names(c)
     if got is None:  # only one of the two exists
         got, want, titles = want, None, titles[::-1]
     if got is None or (got.size == 1 and (want is None or got.shape == want.shape)):
         return []  # the sentence and the worst element say it all
     is_one_sided = want is None and c.what is not ClaimKind.CHECK
-    if look.verbosity <= 0 and (got.size > FEW_NUMBERS or is_one_sided or not comparison_numbers.has_numbers(c)):
+    if look.verbosity <= 0 and (got.size > FEW_NUMBERS or is_one_sided or not sentences.has_numbers(c)):
         return []
     if c.what is ClaimKind.CHECK and want is None:
         titles = ("where it holds", "")

@@ -14,7 +14,7 @@ from gradcheck.facts import Fact
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.number_formats import format_error, format_number
 from gradcheck.reports.phrases import say
-from gradcheck.reports.phrases.comparison_numbers import side_names
+from gradcheck.reports.phrases.comparison_text import side_names
 from gradcheck.reports.phrases.phrase_table import join_names
 from gradcheck.reports.safe_text import count, plain
 

@@ -25,9 +25,8 @@ from gradcheck.checks.scheduling.run import environment, run
 from gradcheck.engines.implementation.autocast import judge_in_autocast
 from gradcheck.engines.implementation.binding import bind
 from gradcheck.engines.implementation.code_engine import CodeEngine as Engine
-from gradcheck.engines.implementation.code_kinds import code_of
+from gradcheck.engines.implementation.code_kinds import code_of, differentiable_forward
 from gradcheck.engines.implementation.code_loading import load_code, name_of
-from gradcheck.engines.implementation.differentiable_forward import differentiable_forward
 from gradcheck.engines.torch_devices import device_of
 from gradcheck.errors import GradcheckError, InvalidCase, Place, UsageError, exception_text
 from gradcheck.facts import fact

@@ -54,7 +54,7 @@ def test_nothing_is_found_in_what_is_sound(tmp_path: Path) -> None:
         ("gradcheck.checks.failures.explain.suggest", "incomplete"),
         ("gradcheck.engines.traced_case.trace_case", "crash"),
         ("gradcheck.reports.commands.explanation.render", "crash"),
-        ("gradcheck.reports.phrases.comparison_numbers.worst_element_text", "untold"),
+        ("gradcheck.reports.phrases.comparison_text.worst_element_text", "untold"),
     ],
 )
 def test_it_sees_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, kind: str) -> None:

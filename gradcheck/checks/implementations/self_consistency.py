@@ -34,8 +34,7 @@ from gradcheck.checks.points.point import Point, Refusal, narrower_domain
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.engines.implementation.code_engine import CodeEngine
-from gradcheck.engines.implementation.code_kinds import Code
-from gradcheck.engines.implementation.differentiable_forward import differentiable_forward
+from gradcheck.engines.implementation.code_kinds import Code, differentiable_forward
 from gradcheck.engines.implementation.traced_forward import traced_expression, traced_pair_expression
 from gradcheck.engines.torch import Torch
 from gradcheck.facts import fact

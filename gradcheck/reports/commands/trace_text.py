@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from rich.cells import cell_len
 
+from gradcheck import __version__
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.autograd.trace import ArraySummary, Kept, PassedOn, Received, Trace
 from gradcheck.checks.derivation import Explanation
@@ -15,8 +18,9 @@ from gradcheck.engines.traced_case import Label, TracedCase, TracedStep
 from gradcheck.errors import TensorError
 from gradcheck.reports import Look
 from gradcheck.reports.commands.explanation import formula_texts
+from gradcheck.reports.formats.json import SCHEMA, to_json
 from gradcheck.reports.safe_text import count, plain, short_line, wrap
-from gradcheck.reports.tensors import inline_text, value_range_text
+from gradcheck.reports.tensors import inline_text, to_printable_dtype, value_range_text
 
 #: The most tensors without -v, and how many are shown of a longer pass at either end.
 MAX_TENSORS, FIRST, LAST = 40, 12, 4
@@ -239,3 +243,91 @@ def _kept_lines(kept: list[Kept], labels: Labels, look: Look) -> list[str]:
 
 def _wrap(text: str, look: Look, indent: str = "  ", hanging: str = "      ") -> list[str]:
     return wrap(text, look.width, indent, hanging)
+
+
+# The trace as one JSON document: every event, in order ---------------------------------------------
+
+
+def render_json(
+    traced: TracedCase, *, step: int | None = None, tensor: str = "", explained: Explanation | None = None
+) -> str:
+    """Return all steps, or the one at `step`; all events, or a `tensor`'s."""
+    own = None if explained is None else explained.step
+    document = {
+        "schema": SCHEMA,
+        "gradcheck": __version__,
+        "id": traced.case.id,
+        "engine": "core",
+        "error": _error_record(traced.error),
+        "failed_at": traced.failed_at or None,
+        "steps": [
+            _step_record(one, tensor, explained if one.index == own else None)
+            for one in traced.steps
+            if step is None or one.index == step
+        ],
+    }
+    return json.dumps(to_json(document), allow_nan=False) + "\n"
+
+
+def _step_record(one: TracedStep, tensor: str, explained: Explanation | None) -> dict[str, Any]:
+    known: dict[str, Any] = {"step": one.index, "action": one.step.action, "error": _error_record(one.error)}
+    known["expected_error"] = one.step.raises
+    known |= _pass_record(one.trace, one.labels, tensor) if one.trace is not None else {}
+    return known if explained is None else known | {"formulas": dict(formula_texts(explained))}
+
+
+def _error_record(error: TensorError | None) -> dict[str, str] | None:
+    return None if error is None else {"kind": error.kind, "message": error.message, "hint": error.hint}
+
+
+def _pass_record(trace: Trace, labels: Labels, tensor: str) -> dict[str, Any]:
+    names = {one: label.text for one, label in labels.items()}
+    chosen = set(tensors_named(labels, tensor)) if tensor else set(labels)
+    return {
+        "roots": [names[root] for root in trace.roots],
+        "freed": None if trace.freed is None else names[trace.freed],
+        "tensors": [_tensor_record(one, labels) for one in labels if one in chosen],
+        "events": [_event_record(event, names) for event in trace.events if is_event_about(event, chosen)],
+        "order": [names[one] for one in trace.order],
+        "gradients": [_kept_record(kept, names) for kept in trace.kept if kept.tensor in chosen],
+    }
+
+
+def _tensor_record(tensor: Tensor, labels: Labels) -> dict[str, Any]:
+    label = labels[tensor]
+    parts = {"name": label.name, "inside": label.inside, "expression": label.expression, "op": label.op}
+    return {"tensor": label.text, **{key: text or None for key, text in parts.items()}}
+
+
+def _event_record(event: Received | PassedOn, names: dict[Tensor, str]) -> dict[str, Any]:
+    about = {"tensor": names[event.tensor], "gradient": _value_record(event.gradient)}
+    if isinstance(event, PassedOn):
+        return {"event": "passes_on", **about, "op": event.op.name}
+    return {
+        "event": "receives",
+        **about,
+        "from": None if event.sender is None else names[event.sender],
+        "received": event.received,
+        "expected": event.expected,
+        "total": _value_record(event.total),
+        "ready": event.ready,
+    }
+
+
+def _kept_record(kept: Kept, names: dict[Tensor, str]) -> dict[str, Any]:
+    sums = {"gradient": kept.gradient, "before": kept.before, "now": kept.now}
+    return {"tensor": names[kept.tensor], **{key: _value_record(value) for key, value in sums.items()}}
+
+
+def _value_record(value: ArraySummary | None) -> dict[str, Any] | None:
+    """Return an array's record; `values` is null for large arrays."""
+    if value is None:
+        return None
+    return {
+        "shape": list(value.shape),
+        "dtype": str(value.dtype),
+        "values": None if value.array is None else to_printable_dtype(value.array).tolist(),
+        "low": value.low,
+        "high": value.high,
+        "norm": value.norm,
+    }

@@ -25,8 +25,6 @@ from gradcheck.reports.page.mathml import formula_to_mathml
 from gradcheck.reports.passed_case import claim_rows, passed_remarks
 from gradcheck.reports.phrases import comparison_text as sentences
 from gradcheck.reports.phrases import say
-from gradcheck.reports.phrases.comparison_numbers import side_names
-from gradcheck.reports.phrases.comparison_text import headline, title
 from gradcheck.reports.picture.diagram import Diagram, NodeVerdict, diagram_of_case, nearest_nodes, with_verdicts
 from gradcheck.reports.picture.svg import MARKS, MEANINGS, to_svg
 from gradcheck.reports.safe_text import count, plain, plain_lines, truncate
@@ -240,7 +238,7 @@ def _node_details(
         lines = [f"{node.name} = {node.text}"] if node.kind == "entry" else [f"{node.kind} {node.text}"]
         lines += _statistics(seen.get(node.name), own, node.kind == "entry") or _shape(own)
         failed = (c for c in own if c.status in ("failed", "undecided"))
-        wrong = list(dict.fromkeys(title(c) if c.cause else headline(c) for c in failed))
+        wrong = list(dict.fromkeys(sentences.title(c) if c.cause else sentences.headline(c) for c in failed))
         right = list(dict.fromkeys(c.what.replace("_", " ") for c in own if c.status == "passed"))
         lines += wrong[:_CLAIMS] + ([f"right: {', '.join(right)}"] if right else [])
         known[node.name] = (verdicts.get(node.name, "unknown"), tuple(lines))
@@ -273,7 +271,7 @@ def _statistics(seen: TensorSummary | None, claims: list[Comparison], is_compute
 def _differing_values(wrong: list[Comparison]) -> dict[str, str]:
     found: dict[str, str] = {}
     for c in wrong:
-        for name, array in zip(side_names(c), (c.got_array, c.want_array), strict=True):
+        for name, array in zip(sentences.side_names(c), (c.got_array, c.want_array), strict=True):
             if array is not None:
                 found[name] = array_statistics(summarize(to_printable_dtype(array)))
     return found

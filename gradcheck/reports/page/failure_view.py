@@ -13,8 +13,8 @@ from gradcheck.reports.causes import GroupMember
 from gradcheck.reports.findings import Finding, place_in_case
 from gradcheck.reports.page.heat_map import HeatMap, draw_heat_map
 from gradcheck.reports.page.mathml import formula_to_mathml
-from gradcheck.reports.phrases import comparison_numbers, say
 from gradcheck.reports.phrases import comparison_text as sentences
+from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.phrase_table import join_names
 from gradcheck.reports.safe_text import count, format_place, plain, plain_lines, truncate
 from gradcheck.reports.source_lines import (
@@ -113,10 +113,10 @@ def _finding_view(finding: Finding, case: CaseResult) -> FailureView:
     others = dict.fromkeys(sentences.headline(one) for one in finding.others if one.trial is None)
     also = [*(f"also: {text}" for text in others), *_trials(finding.others), consequences]
     numeric = (
-        f"at other numbers: {comparison_numbers.trial_text(lead)}" if lead.trial is not None else "",
-        comparison_numbers.differing_count_text(lead),
-        comparison_numbers.worst_element_text(lead),
-        comparison_numbers.tolerance_text(lead),
+        f"at other numbers: {sentences.trial_text(lead)}" if lead.trial is not None else "",
+        sentences.differing_count_text(lead),
+        sentences.worst_element_text(lead),
+        sentences.tolerance_text(lead),
     )
     return FailureView(
         sentences.title(lead),

@@ -25,7 +25,7 @@ from gradcheck.checks.result import Comparison
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.number_formats import format_cell, format_error
 from gradcheck.reports.palette import HEAT
-from gradcheck.reports.phrases.comparison_numbers import side_names
+from gradcheck.reports.phrases.comparison_text import side_names
 from gradcheck.reports.tensors import to_printable_dtype
 
 
