@@ -23,7 +23,7 @@ from gradcheck.engines.define_by_run import DefineByRun, OpRun
 from gradcheck.engines.recording import Recorder, flat, map_nested
 from gradcheck.engines.tensor_class.call_forms import OPERATORS, CallForm, Library, Shape, names_of
 from gradcheck.engines.tensor_class.user_code_guard import EngineError, Output, translate_errors, with_expected_errors
-from gradcheck.engines.tensor_class.wrapped_tensor import LibraryCall, WrappedTensor, compute, plain, tensors_in
+from gradcheck.engines.tensor_class.wrapped_tensor import LibraryCall, Owner, WrappedTensor, compute, plain, tensors_in
 from gradcheck.errors import GradcheckError, Place, Unsupported
 from gradcheck.language.problem import Problem
 
@@ -46,7 +46,7 @@ def _application(call: LibraryCall, owner: str) -> Application:
     return Application(call.op, args, kwargs, owner, tracked, outputs=outputs, shared=shared)
 
 
-class ForeignEngine(DefineByRun):
+class ForeignEngine(DefineByRun, Owner):
     """A user's library as an engine, and the host of its ops."""
 
     tensor_type = WrappedTensor
@@ -79,22 +79,6 @@ class ForeignEngine(DefineByRun):
     @abstractmethod
     def values(self, tensor: Any) -> np.ndarray:
         """Return the values of one of its tensors; memory may be shared."""
-
-    @abstractmethod
-    def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
-        """Apply an op to all its arguments in order. Raises GradcheckError."""
-
-    @abstractmethod
-    def gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
-        """Return a copy of the tensor's gradient; None if none has arrived."""
-
-    @abstractmethod
-    def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
-        """Set the gradient, or clear it (None). Raises Unsupported."""
-
-    @abstractmethod
-    def retain(self, tensor: WrappedTensor) -> None:
-        """Keep the gradient of a tensor that is no leaf after a pass."""
 
     def compared_values(self, values: np.ndarray) -> np.ndarray:
         """Return values in the precision of comparisons."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,16 +15,24 @@ from gradcheck.engines.recording import convert, flat
 from gradcheck.engines.tensor_class.call_forms import CallForm, Shape
 
 
-class Owner(Protocol):
+class Owner(ABC):
     """The engine of a wrapped tensor."""
 
-    def apply(self, op: Op, bound: tuple[Any, ...]) -> Any: ...
+    @abstractmethod
+    def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
+        """Apply an op to all its arguments in order. Raises GradcheckError."""
 
-    def gradient(self, tensor: WrappedTensor) -> np.ndarray | None: ...
+    @abstractmethod
+    def gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
+        """Return a copy of the tensor's gradient; None if none has arrived."""
 
-    def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None: ...
+    @abstractmethod
+    def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
+        """Set the gradient, or clear it (None). Raises Unsupported."""
 
-    def retain(self, tensor: WrappedTensor) -> None: ...
+    @abstractmethod
+    def retain(self, tensor: WrappedTensor) -> None:
+        """Keep the gradient of a tensor that is no leaf after a pass."""
 
 
 @array_attributes("array")
