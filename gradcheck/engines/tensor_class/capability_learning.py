@@ -8,9 +8,10 @@ gradients are all wrong by the same factor. Names and signatures only determine 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -80,7 +81,10 @@ def learn_capabilities(engine: BackwardEngine) -> Capabilities:
     for _ in range(_LOOKS if engine.api.backward_name else 0):
         found = _learn(engine)
         if found.not_understood not in ("", ONE_OP):
-            found = _learn_with_lists(engine, _learn_with_other_gradients(engine, found))
+            places = [] if engine.api.gradient_name else gradient_places(engine.api)
+            found = _learn_with(engine, found, "gradient_name", places)
+            is_list_likely = not (engine.api.needs_lists or engine.api.is_scalar)
+            found = _learn_with(engine, found, "needs_lists", [True] if is_list_likely else [])
         if found.not_understood != ONE_OP:
             break
     if engine.api.backward_name and found.not_understood in ("", _WRITES, _WHOLE):
@@ -132,30 +136,18 @@ def _has_right_gradient(engine: BackwardEngine) -> bool:
     return any(is_right(engine, can, probe) for can in hypotheses(engine.api, base) for probe in GRADIENT_PROBES[1:4])
 
 
-def _learn_with_other_gradients(engine: BackwardEngine, found: Capabilities) -> Capabilities:
-    """Return capabilities of gradients in another attribute, else `found`."""
-    for name in gradient_places(engine.api) if not engine.api.gradient_name else ():
-        engine.api.gradient_name = name
-        with suppress(GradcheckError, *USER_EXCEPTIONS):
+def _learn_with(engine: BackwardEngine, found: Capabilities, name: str, values: Sequence[Any]) -> Capabilities:
+    """Return capabilities with another attribute of the `Api`, else `found`."""
+    known = getattr(engine.api, name)
+    for value in values if found.not_understood else ():
+        setattr(engine.api, name, value)
+        engine.forget_forms()
+        with suppress(GradcheckError, *USER_EXCEPTIONS):  # it may reject lists
             again = _learn(engine)
             if not again.not_understood:
                 return again
-        engine.api.gradient_name = ""
-    return found
-
-
-def _learn_with_lists(engine: BackwardEngine, found: Capabilities) -> Capabilities:
-    """Return capabilities of tensors made from lists, else `found`."""
-    if not found.not_understood or engine.api.needs_lists or engine.api.is_scalar:
-        return found
-    engine.api.needs_lists = True
-    engine.forget_forms()
-    with suppress(GradcheckError, *USER_EXCEPTIONS):  # it may reject lists
-        again = _learn(engine)
-        if not again.not_understood:
-            return again
-    engine.api.needs_lists = False
-    engine.forget_forms()
+        setattr(engine.api, name, known)
+        engine.forget_forms()
     return found
 
 
