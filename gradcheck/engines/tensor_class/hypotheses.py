@@ -108,8 +108,7 @@ def run_probe(engine: BackwardEngine, can: Capabilities, probe: GradientProbe, m
 
 
 def apply_op(engine: BackwardEngine, name: str, *operands: Any) -> Any:
-    op = TABLE[name]
-    return engine.apply(op, op.bind(operands, {}))
+    return engine.call(TABLE[name], operands, {})
 
 
 def run_pass(engine: BackwardEngine, can: Capabilities, root: WrappedTensor) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from gradcheck.autograd.op import Op
 from gradcheck.engines.tensor_class.call_forms import (
@@ -48,16 +47,10 @@ def object_forms(op: Op, bound: Arguments, classes: dict[str, list[str]]) -> Ite
     if op.name in SHAPED or op.name in ("where", "getitem") or op.sequence is not None:
         return
     tensors = [i for i, value in enumerate(bound) if type(value) is WrappedTensor]
-    others = {*settings_of(op, bound), *(i for i, value in enumerate(bound) if type(value) in (int, float))}
-    constructed = tuple(FormArgument(i) for i in sorted(others - set(tensors)) if _must_be_given(op, bound, i))
+    numbers = (i for i, value in enumerate(bound) if type(value) in (int, float) and op.parameters[i].required)
+    others = {*settings_of(op, bound), *numbers} - set(tensors)
+    constructed = tuple(map(FormArgument, sorted(others)))
     given = tuple(FormArgument(i) for i in tensors)
     for name in dict.fromkeys(n for word in names_of(op) for n in classes.get(word.replace("_", ""), ())):
         for usage in _USAGES:
             yield CallForm("object", name, given, constructor_arguments=constructed, usage=usage)
-
-
-def _must_be_given(op: Op, bound: Arguments, index: int) -> bool:
-    """Return whether an argument is an operand, or not its default."""
-    parameter = op.parameters[index]
-    value: Any = bound[index]
-    return parameter.required or not (type(value) is type(parameter.default) and value == parameter.default)

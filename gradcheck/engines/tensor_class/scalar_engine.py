@@ -272,8 +272,6 @@ class ScalarCalls(OpCalls):
 
         try:
             result = op.forward(*[convert(value, WrappedTensor, objects_of) for value in bound])
-        except RecursionError:
-            raise
         except _OBJECT_ARRAY_ERRORS as error:
             raise NoForm(f"{op.name} cannot be written in its numbers: {error}", lacks=op.name) from error
         if np.shape(result) != wanted.shape:
