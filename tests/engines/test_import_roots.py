@@ -10,7 +10,7 @@ from gradcheck import project_links
 from gradcheck.engines.import_roots import module_of_program_file
 from gradcheck.engines.resolve import resolve_engine
 from gradcheck.engines.tensor_class.dialects import NEIGHBOURS
-from gradcheck.engines.tensor_class.modules import modules_of
+from gradcheck.engines.tensor_class.members import modules_of
 from gradcheck.errors import UsageError
 from tests.engines.test_resolve import TENSOR, write
 

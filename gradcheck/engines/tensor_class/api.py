@@ -20,11 +20,11 @@ from gradcheck.engines.tensor_class.members import (
     copied,
     is_related_type,
     method_of,
+    modules_of,
     read_fallback_values,
     realized_if_unset,
     set_attribute,
 )
-from gradcheck.engines.tensor_class.modules import modules_of
 from gradcheck.engines.tensor_class.pass_lookup import passes_of
 from gradcheck.engines.tensor_class.pass_runners import PassRunner, ReturnedGradients
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, signature_parameters

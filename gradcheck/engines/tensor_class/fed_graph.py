@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.modules import modules_of
+from gradcheck.engines.tensor_class.members import modules_of
 from gradcheck.engines.tensor_class.pass_lookup import words_of
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, signature_parameters
 

@@ -25,8 +25,7 @@ from gradcheck.engines.tensor_class.hypotheses import (
     run_pass,
     run_probe,
 )
-from gradcheck.engines.tensor_class.members import method_of
-from gradcheck.engines.tensor_class.modules import overrides_numpy
+from gradcheck.engines.tensor_class.members import method_of, overrides_numpy
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 from gradcheck.errors import GradcheckError, Unsupported

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import util
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,9 +18,12 @@ from gradcheck.engines.tensor_class.members import (
     is_related_type,
     is_storage,
     method_of,
+    modules_of,
+    overrides_numpy,
     read_fallback_values,
     set_attribute,
 )
+from tests.engines.dialects import answering, sound
 
 
 class Tensor:
@@ -212,3 +216,46 @@ def test_a_single_number_has_no_index() -> None:
         data = [7.0]  # noqa: RUF012
 
     assert array_of(Single()) == 7.0
+
+
+def test_a_package_has_submodules_by_usual_names_and_what_breaks_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "toygrad_here"
+    package.mkdir()
+    for name, text in {"__init__": "", "core": "", "ops": "SUM = 1", "losses": "raise ValueError"}.items():
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    __import__("toygrad_here.core")
+    found = modules_of(["toygrad_here.core"], ("ops", "losses", "nothing"), ())
+    assert [one.__name__ for one in found] == ["toygrad_here", "toygrad_here.ops", "toygrad_here.core"]
+    assert "toygrad_here.ops" in sys.modules
+
+
+def test_a_clone_inside_of_a_package_is_no_submodule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "toygrad_with_clone"
+    for name in ("nn", "ops"):
+        (package / name).mkdir(parents=True)
+        (package / name / "__init__.py").write_text("")
+    (package / "__init__.py").write_text("")
+    (package / "nn" / ".git").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    __import__("toygrad_with_clone")
+    found = [module.__name__ for module in modules_of(["toygrad_with_clone"], ("nn", "ops"), ())]
+    assert found == ["toygrad_with_clone", "toygrad_with_clone.ops"]
+    assert "toygrad_with_clone.nn" not in sys.modules
+
+
+def test_a_file_alone_has_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "alone_here.py").write_text("")
+    (tmp_path / "beside_here.py").write_text("SUM = 1")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    __import__("alone_here")
+    found = modules_of(["alone_here", "builtins"], (), ("beside_here", "nothing"))
+    assert [one.__name__ for one in found] == ["alone_here", "beside_here"]
+
+
+def test_an_array_leaves_it_to_numpy_what_its_functions_come_to() -> None:
+    kinds = (answering.Array, answering.Detaching, sound.Tensor, type("Array", (np.ndarray,), {}))
+    assert [overrides_numpy(kind) for kind in kinds] == [True, True, False, False]
+    assert not overrides_numpy(type("Refusing", (), {"__array_ufunc__": None}))
