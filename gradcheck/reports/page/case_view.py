@@ -45,14 +45,6 @@ _WITHOUT_TENSOR = (ClaimKind.CHECK, ClaimKind.RAISES, ClaimKind.DOT_PRODUCT)
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimRow:
-    """A claim that did not fail: its columns, and its formula as MathML."""
-
-    columns: tuple[str, ...]
-    math: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class CaseView:
     """Everything that is shown of a case; only the head of a `brief` one."""
 
@@ -65,7 +57,7 @@ class CaseView:
     more: int = 0
     graph: str = ""
     marks: tuple[tuple[str, str, str], ...] = ()  # the legend: verdict, mark, meaning
-    claims: tuple[ClaimRow, ...] = ()
+    claims: tuple[tuple[tuple[str, ...], str], ...] = ()  # columns of what did not fail, and its formula as MathML
     has_unsupported_claims: bool = False  # whether an engine does not support a claim
     file: tuple[SourceLine, ...] = ()
     smallest: tuple[tuple[str, str], ...] = ()
@@ -135,16 +127,16 @@ def _facts(case: CaseResult) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _claims(case: CaseResult) -> list[ClaimRow]:
+def _claims(case: CaseResult) -> list[tuple[tuple[str, ...], str]]:
     """Return a row each, with the certificate; formulas typeset."""
-    found: list[ClaimRow] = []
+    found: list[tuple[tuple[str, ...], str]] = []
     for group, columns in claim_rows(case):
         if len(found) == MOST_CLAIMS:
             break
         first = group[0]
         left = "" if first.what is ClaimKind.CHECK else first.tensor
         math = formula_to_mathml(first.formula, left) if first.what in FORMULA_CLAIMS and first.formula else ""
-        found.append(ClaimRow(tuple(truncate(text, MOST_IN_A_TEXT) for text in columns), math))
+        found.append((tuple(truncate(text, MOST_IN_A_TEXT) for text in columns), math))
     return found
 
 

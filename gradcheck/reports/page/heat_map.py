@@ -14,7 +14,6 @@ from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import NamedTuple
 
 import numpy as np
 
@@ -58,12 +57,8 @@ _HEAT = tuple(map(_rgb, HEAT))
 _CELL_HEIGHT, _COLUMN, _LABEL_HEIGHT, _SMALL = 24, 7.2, 16, 6.3
 
 
-class Level(NamedTuple):
-    """A level of the scale that occurs: its place in `LEVELS`, its count."""
-
-    place: int
-    name: str
-    number: int
+#: A level of the scale that occurs: its place in `LEVELS`, its name, its count.
+Level = tuple[int, str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +95,7 @@ def draw_heat_map(c: Comparison) -> HeatMap | None:
     tables = [_table(array) for array in (got, want)]
     ratios, places = _table(ratio), _table(levels)
     counts = np.bincount(levels.reshape(-1), minlength=len(LEVELS))
-    found = tuple(Level(place, LEVELS[place], int(n)) for place, n in enumerate(counts) if n)
+    found = tuple((place, LEVELS[place], int(n)) for place, n in enumerate(counts) if n)
     titles = (*side_names(c), "log₁₀ (difference / allowed)")
     where = wrong_region(levels > 2)
     notes = (f"wrong at {where} alone",) if where else ()
@@ -250,7 +245,7 @@ def _images(
         told = f"{title}: {scale_text}"
         panels.append(_image(title, told, _blocks(_shades(table, low, high), down, across), _palette(), scale))
     if places is not None:
-        told = ", ".join(f"{level.number:,} {level.name}" for level in found)
+        told = ", ".join(f"{number:,} {name}" for _, name, number in found)
         panels.append(_image(titles[-1], told, _blocks(places, down, across), _HEAT, scale))
     strange = "; purple is NaN or infinite" if sum(v.size for v in values) > finite.size else ""
     notes = (f"{scale_text}{strange}",)
@@ -259,7 +254,8 @@ def _images(
 
 def _image(title: str, told: str, pixels: np.ndarray, palette: tuple[tuple[int, int, int], ...], scale: int) -> Panel:
     height, width = pixels.shape
-    return Panel(title, told, source=data_uri(pixels, palette), width=width * scale, height=height * scale)
+    source = f"data:image/png;base64,{b64encode(encode_png(pixels, palette)).decode('ascii')}"
+    return Panel(title, told, source=source, width=width * scale, height=height * scale)
 
 
 def _shades(table: np.ndarray, low: float, high: float) -> np.ndarray:
@@ -296,11 +292,6 @@ def encode_png(indices: np.ndarray, palette: Sequence[tuple[int, int, int]]) -> 
     colours = b"".join(struct.pack("BBB", *colour) for colour in palette)
     parts = ((b"IHDR", header), (b"PLTE", colours), (b"IDAT", zlib.compress(rows.tobytes(), 9)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*part) for part in parts)
-
-
-def data_uri(indices: np.ndarray, palette: Sequence[tuple[int, int, int]]) -> str:
-    """Return the image as a URI for an attribute."""
-    return f"data:image/png;base64,{b64encode(encode_png(indices, palette)).decode('ascii')}"
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

@@ -52,13 +52,8 @@ MARKS: dict[CaseStatus, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CaseLink:
-    """A link to a case: its position in the run, its name, its place."""
-
-    number: int
-    name: str
-    where: str
+#: A link to a case: its position in the run, its name, its place.
+CaseLink = tuple[int, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +196,7 @@ def _suggested_formula(member: GroupMember) -> str:
 
 def _link(member: GroupMember, numbers: dict[int, int]) -> CaseLink:
     case = member.case
-    return CaseLink(numbers[id(case)], plain(case.name or case.file), format_place(member_place(member)))
+    return numbers[id(case)], plain(case.name or case.file), format_place(member_place(member))
 
 
 def _rows(result: RunResult) -> dict[str, Any]:
