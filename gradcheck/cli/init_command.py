@@ -112,11 +112,8 @@ def _write_project_files() -> None:
         _write_unless_present(case, _first_case_text(case))
     _write_unless_present(root / first_case.WORKFLOW, first_case.github_workflow(below))
     to_add = first_case.pre_commit_entry(below, paths)
-    _write_unless_present(
-        root / first_case.HOOKS,
-        first_case.pre_commit_config(below, paths),
-        f"to have the hooks, add below 'repos:'\n{to_add}",
-    )
+    hint = f"to have the hooks, add below 'repos:'\n{to_add}"
+    _write_unless_present(root / first_case.HOOKS, f"repos:\n{to_add}", hint)
     to_add = f'"yaml.schemas": {{"./{first_case.SCHEMA}": {json.dumps(first_case.case_file_patterns(below, paths))}}}'
     _write_unless_present(
         root / first_case.EDITOR, first_case.editor_settings(below, paths), f"to have its help, add {to_add}"

@@ -117,13 +117,8 @@ jobs:
 """
 
 
-def pre_commit_config(below: str, paths: Sequence[str]) -> str:
-    """Return a configuration of pre-commit that checks committed case files."""
-    return f"repos:\n{pre_commit_entry(below, paths)}"
-
-
 def pre_commit_entry(below: str, paths: Sequence[str]) -> str:
-    """Return the entry alone, for a configuration that exists."""
+    """Return the entry of pre-commit that checks committed case files."""
     places = "|".join(re.escape(f"{below}{path}") for path in paths)
     files = _quoted(rf"^({places})/.*\.(?i:ya?ml)$|^{re.escape(below)}.*\.gradcheck\.(?i:ya?ml)$")
     lines = ["  - repo: local", "    hooks:"]
