@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from typing import Any
 
 from gradcheck.checks.result import CaseResult, Comparison, Failure, RunResult
 from gradcheck.facts import Fact
@@ -193,8 +193,9 @@ def _merge_keys(known: dict[Hashable, GroupMember]) -> dict[Hashable, Hashable]:
             first.setdefault((lead.engine, faulty_op(lead)), key)
             value = (lead.engine, faulty_op(lead), "value_is_wrong", "")
             made[key] = (value, *((lead.engine, part) for part in _composing_ops(lead)))
-    first |= {key: key for key in known if _is_engine_wide(key)}
-    first |= {key: key for key in known if isinstance(key, tuple) and key[2:3] == ("value_is_wrong",)}
+    groups = [key for key in known if isinstance(key, tuple)]
+    first |= {key: key for key in groups if len(key) == 2 and key[1] in ENGINE_WIDE_MISTAKES}
+    first |= {key: key for key in groups if key[2:3] == ("value_is_wrong",)}
     ends: dict[Hashable, Hashable] = {}
     same = _keys_by_engine_function(known)
     for key in known:
@@ -219,10 +220,6 @@ def _keys_by_engine_function(known: dict[Hashable, GroupMember]) -> dict[Hashabl
         if lead is not None and lead.code is not None and faulty_op(lead) and confirmed_diagnosis(lead):
             found[key] = first.setdefault((lead.engine, lead.code, confirmed_diagnosis(lead)), key)
     return found
-
-
-def _is_engine_wide(key: Hashable) -> TypeGuard[tuple[str, str]]:
-    return isinstance(key, tuple) and len(key) == 2 and key[1] in ENGINE_WIDE_MISTAKES
 
 
 def _composing_ops(c: Comparison) -> tuple[str, ...]:

@@ -207,8 +207,10 @@ def _defining_statements(found: Any, name: str) -> Iterator[ast.Expr]:
 def _write_dependencies(found: Any, top: ast.AST, name: str, sources: list[str]) -> None:
     """Add the definitions of the names that some syntax of the object uses."""
     used = _names_in([top]) - {name}
-    body = getattr(top, "body", ()) if isinstance(top, (ast.FunctionDef, ast.ClassDef)) else [top]
-    at_once = used if not isinstance(top, ast.FunctionDef) else used - (_names_in(body) - _names_around(top))
+    at_once = used
+    if isinstance(top, ast.FunctionDef):  # what its body names is needed when it is called
+        around = [*top.decorator_list, top.args, *([top.returns] if top.returns else [])]
+        at_once = used - (_names_in(top.body) - _names_in(around))
     known = _known_names(found, at_once)
     for one in sorted(used & known.keys()):
         _write_dependency(known[one], one, sources)
@@ -216,11 +218,6 @@ def _write_dependencies(found: Any, top: ast.AST, name: str, sources: list[str])
 
 def _names_in(parts: Iterable[ast.AST]) -> set[str]:
     return {node.id for part in parts for node in ast.walk(part) if isinstance(node, ast.Name)}
-
-
-def _names_around(top: ast.FunctionDef) -> set[str]:
-    """Return the names that are needed when the function is defined."""
-    return _names_in([*top.decorator_list, top.args, *([top.returns] if top.returns else [])])
 
 
 def _known_names(found: Any, at_once: set[str]) -> dict[str, Any]:

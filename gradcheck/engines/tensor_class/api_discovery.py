@@ -30,7 +30,8 @@ def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None
     Raises UsageError if it is no Tensor class. The named `module` may have its class from another one."""
     api = Api(constructor, name, module=module)
     api.grad_flags, api.keeping_flag = _flags(constructor), _keeping_flag(constructor)
-    made, problem = None, None
+    made: Any = None
+    problem = None
     try:
         made = _sample_tensor(api)
     except UsageError as error:
@@ -53,7 +54,9 @@ def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None
         api.tensor_type = constructor  # what ops return may be of another of its subclasses
     api.backward_name = _backward_of(api.tensor_type)
     if not api.backward_name:
-        api.pass_type = _type_of_sum(made)
+        api.pass_type = type(made)
+        with suppress(*USER_EXCEPTIONS):
+            api.pass_type = type(made + made)  # which may be another class than its terms'
         api.backward_name = _backward_of(api.pass_type)
     if not api.backward_name and enable_gradients(api):
         api.backward_name = _backward_of(api.tensor_type)
@@ -95,13 +98,6 @@ def _holds_sample(api: Api, made: Any) -> bool:
         return found.size == wanted.size and np.allclose(found.reshape(wanted.shape), wanted, 1e-2)
     except (Unsupported, *USER_EXCEPTIONS):
         return False
-
-
-def _type_of_sum(tensor: Any) -> type:
-    """Return the class of a sum, which may be another than its terms'."""
-    with suppress(*USER_EXCEPTIONS):
-        return type(tensor + tensor)
-    return type(tensor)
 
 
 def _backward_of(kind: type) -> str:

@@ -108,12 +108,6 @@ def pass_by_attribute(attribute: str) -> PassRunner:
     return PassRunner(put, attribute=attribute)
 
 
-def _signature_of_method(method: Callable[..., Any]) -> inspect.Signature:
-    """Return a method's signature without `self`."""
-    signature = inspect.signature(method)
-    return signature.replace(parameters=list(signature.parameters.values())[1:])
-
-
 class ForeignTape:
     """A user's recorder of ops: a new one, entered if possible, per graph."""
 
@@ -145,7 +139,9 @@ class ForeignTape:
             getattr(self.now, name)(root, *given)
             return [self.now[leaf] for leaf in leaves]
 
-        run.__signature__ = _signature_of_method(getattr(self.kind, name))  # type: ignore[attr-defined]
+        signature = inspect.signature(getattr(self.kind, name))
+        own = signature.replace(parameters=list(signature.parameters.values())[1:])  # without `self`
+        run.__signature__ = own  # type: ignore[attr-defined]
         yield PassRunner(run, "alone", "", self.begin, self.end)
         yield PassRunner(run, "listed", "", self.begin, self.end)
         yield PassRunner(run, "each", "", self.begin, self.end)

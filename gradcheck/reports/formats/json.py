@@ -118,7 +118,7 @@ def _comparison(c: Comparison) -> dict[str, Any]:
         "message": say(c.mismatch),
         "lacks": "" if c.reference_lacks else c.lacks,
         "notes": [say(note) for note in c.notes],
-        "trial": _trial(c),
+        "trial": None if c.trial is None else {"trial": c.trial.number, **_fields(c.trial, "seed", "sizes")},
         "verdict": say(c.verdict),
         "reference_wrong": c.passes_by_wrong_reference,
         "certificate": c.certificate,
@@ -135,12 +135,6 @@ def _where(c: Comparison) -> dict[str, Any]:
     found = location_of_claim(c) if c.is_failing else SourceLocation(c.place)
     line, column = found.place.line or None, found.place.column or None
     return {"line": line, "column": column, "end_column": column + found.length if column and found.length else None}
-
-
-def _trial(c: Comparison) -> dict[str, Any] | None:
-    if c.trial is None:
-        return None
-    return {"trial": c.trial.number, "seed": c.trial.seed, "sizes": c.trial.sizes}
 
 
 def _diagnosis(found: Diagnosis) -> dict[str, str]:

@@ -49,15 +49,12 @@ def _problem_text(found: Fact) -> str:
     held = zip(operands, found["range"], strict=True)
     shapes = [f"{text} has shape {_shape(shape)}{_range(within)}" for (text, shape, _), within in held]
     why = re.sub(r"^(?:[a-z_.0-9]+: )+", "", found["why"])  # without the ops that raised it
-    return f"{found['part']}: {why}" + (f" ({', '.join(shapes)})" if shapes and not _says_shapes(found) else "")
+    is_said = any(_shape(shape) in found["why"] for _, shape, _ in operands)
+    return f"{found['part']}: {why}" + (f" ({', '.join(shapes)})" if shapes and not is_said else "")
 
 
 def _range(within: tuple[int, int] | None) -> str:
     return f" and holds {within[0]} to {within[1]}" if within else ""
-
-
-def _says_shapes(found: Fact) -> bool:
-    return any(_shape(shape) in found["why"] for _, shape, _ in found["operands"])
 
 
 def _inner_sizes_text(op: str, left: tuple[int, ...], right: tuple[int, ...]) -> str:

@@ -38,11 +38,8 @@ def _put_together_wrongly(found: Fact) -> str:
 def _nan_value(found: Fact) -> str:
     numbers = " and ".join(format_number("value", number) for number in found["operands"])
     made = f"; {found['op']} makes it" if found["op"] else ""
-    return f"nan{_index(found['index'])}{made}{' of ' + numbers if made and numbers else ''}"
-
-
-def _index(index: tuple[int, ...]) -> str:
-    return f" at [{', '.join(map(str, index))}]" if index else ""
+    where = f" at [{', '.join(map(str, found['index']))}]" if found["index"] else ""
+    return f"nan{where}{made}{' of ' + numbers if made and numbers else ''}"
 
 
 def _example(found: Fact) -> str:

@@ -50,7 +50,8 @@ def to_svg(graph: Diagram, *, alone: bool = False, titles: bool = False, label: 
         f' aria-label="{escape(short_line(label, 200))}">'
     ]
     if alone:
-        parts.append(f"<style>{picture_styles()}</style>")
+        styles = files("gradcheck.reports").joinpath("page/static/graph.css").read_text(encoding="utf-8")
+        parts.append(f"<style>{css_colours('graph')}{styles}</style>")
     parts += edge_paths(graph, layout)
     pairs = zip(graph.nodes, layout.boxes, strict=True)
     parts += [_node(node, box, alone or titles) for node, box in pairs]
@@ -58,12 +59,6 @@ def to_svg(graph: Diagram, *, alone: bool = False, titles: bool = False, label: 
         text = f"{graph.omitted_nodes:,} further nodes are not drawn"
         parts.append(f'<text class="more" x="8" y="{layout.height + 16:g}">{text}</text>')
     return "".join([*parts, "</svg>"])
-
-
-def picture_styles() -> str:
-    """Return the styles of the picture, with its colours."""
-    styles = files("gradcheck.reports").joinpath("page/static/graph.css")
-    return css_colours("graph") + styles.read_text(encoding="utf-8")
 
 
 def _size(node: DiagramNode) -> tuple[float, float]:
