@@ -118,7 +118,7 @@ class Api:
 
     def _of_number(self, array: np.ndarray, flags: Mapping[str, bool]) -> Any:
         """Return a tensor of one number, from Python's if the class takes it."""
-        with suppress(Unsupported, *USER_EXCEPTIONS):
+        with suppress(*USER_EXCEPTIONS):
             tensor = self.construct(array.item(), flags)
             if self.tensor_type is object or self.read(tensor).dtype == array.dtype:
                 return tensor

@@ -28,7 +28,7 @@ from gradcheck.engines.tensor_class.hypotheses import (
 from gradcheck.engines.tensor_class.members import method_of, overrides_numpy
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
-from gradcheck.errors import GradcheckError, Unsupported
+from gradcheck.errors import Unsupported
 
 #: The reason for a class whose `backward` is that of one op.
 ONE_OP = "a pass goes no further than one op"
@@ -60,7 +60,7 @@ def _answers_numpy(engine: BackwardEngine, can: Capabilities) -> bool:
     """Return whether NumPy's functions work on its tensors, with gradients."""
     if engine.api.is_scalar or not overrides_numpy(engine.api.tensor_type):
         return False
-    with suppress(GradcheckError, *USER_EXCEPTIONS):
+    with suppress(*USER_EXCEPTIONS):
         engine.new_graph()
         given = [A, B] if can.seed != "none" else [np.full(can.total_shape, number) for number in (2.0, 3.0)]
         a, b = (engine.leaf(array.astype(can.dtype), True) for array in given)
@@ -97,7 +97,7 @@ def _starts_with_ones(engine: BackwardEngine, can: Capabilities, probes: list[Gr
         except AttributeError as error:
             if isinstance(error.obj, (int, float)):
                 return False
-        except (GradcheckError, *USER_EXCEPTIONS):
+        except USER_EXCEPTIONS:
             continue
     others = [probe for probe in probes if probe.op not in ("sum", "matmul")]
     return any(is_right(engine, can, probe, "ones") for probe in others) and not _begins_at_one(engine, can, others[0])
@@ -108,9 +108,9 @@ def _begins_at_one(engine: BackwardEngine, can: Capabilities, probe: GradientPro
     engine.new_graph()
     given = [engine.leaf(array.astype(can.dtype), True) for array in (A, B)[: probe.operands]]
     root = apply_op(engine, probe.op, *given * probe.uses)
-    with suppress(GradcheckError, *USER_EXCEPTIONS):
+    with suppress(*USER_EXCEPTIONS):
         run_pass(engine, can, root)
-    with suppress(GradcheckError, *USER_EXCEPTIONS):
+    with suppress(*USER_EXCEPTIONS):
         own = engine.raw_gradient(root)
         return own is not None and own.size == 1
     return False
@@ -131,7 +131,7 @@ def _with_constants(engine: BackwardEngine, can: Capabilities, probes: list[Grad
         root = apply_op(engine, probes[0].op, variable, constant)
         run_pass(engine, can, root)
         quiet = constant.tensor is None or not np.any(engine.raw_gradient(constant))
-    except (GradcheckError, *USER_EXCEPTIONS):
+    except USER_EXCEPTIONS:
         quiet = False
     return replace(can, constants_lack_gradients=quiet)
 
@@ -164,7 +164,7 @@ def _with_chain(engine: BackwardEngine, can: Capabilities, probe: GradientProbe)
             if not _is_nonzero(engine.gradient(start)):
                 return replace(can, not_understood=ONE_OP)  # a pass in a wrong order goes further each time
         can = replace(can, keeps_intermediates=_is_nonzero(inner), keeps_roots=_is_nonzero(own))
-        with suppress(GradcheckError, *USER_EXCEPTIONS):  # it may reject another pass
+        with suppress(*USER_EXCEPTIONS):  # it may reject another pass
             passed(z, 1)
             is_anew = _is_times(1, engine.gradient(y), inner) and _is_times(2, engine.gradient(start), arrived)
             can = replace(can, adds_to_intermediates=not (is_anew and can.keeps_intermediates))
@@ -179,7 +179,7 @@ def _with_chain(engine: BackwardEngine, can: Capabilities, probe: GradientProbe)
             x.grad = None
         passed(y, 1)
         is_alive = _is_nonzero(engine.gradient(x))  # equal gradients may be of a second pass that did nothing
-    except (GradcheckError, *USER_EXCEPTIONS):
+    except USER_EXCEPTIONS:
         return replace(can, keeps_graph=False)
     moved = second is not None and (first is None or not np.array_equal(first, second))
     factor = 1 if can.seed == "none" else 3
@@ -247,7 +247,7 @@ def clearing_of(engine: BackwardEngine, can: Capabilities, probes: list[Gradient
                 return "" if np.any(engine.gradient(second)) else dialects.CLEARS_ALL
             if _clearing_cuts_graph(engine, can, (root, second), method.__name__):
                 return ""
-        except (GradcheckError, *USER_EXCEPTIONS):
+        except USER_EXCEPTIONS:
             continue
         return method.__name__
     return ""
@@ -279,7 +279,7 @@ def _number_dtype(engine: BackwardEngine) -> str:
     """Return the dtype of a class's numbers, by the value of a tenth."""
     try:
         number = float(engine.api.read(engine.api.make(np.array(0.1), True)).reshape(-1)[0])
-    except (GradcheckError, *USER_EXCEPTIONS):  # it may take only integers
+    except USER_EXCEPTIONS:  # it may take only integers
         return "float64"
     return "float32" if number == float(np.float32(0.1)) else "float64"
 
@@ -289,12 +289,12 @@ def lowest_dtype(engine: BackwardEngine, can: Capabilities, probes: list[Gradien
     if engine.api.is_scalar:
         return can.dtype
     found = [np.dtype(can.dtype)]
-    with suppress(GradcheckError, *USER_EXCEPTIONS):
+    with suppress(*USER_EXCEPTIONS):
         begun = engine.leaf(A.astype(can.dtype), True).initial  # a rule may add to it
         found += [begun.dtype] if isinstance(begun, np.ndarray) else []
-    with suppress(GradcheckError, *USER_EXCEPTIONS):
+    with suppress(*USER_EXCEPTIONS):
         found.append(apply_op(engine, "sum", engine.leaf(A[0].astype(can.dtype), True)).dtype)
-    with suppress(GradcheckError, *USER_EXCEPTIONS):
+    with suppress(*USER_EXCEPTIONS):
         scaled = apply_op(engine, "mul", engine.leaf(A.astype(can.dtype), True), 0.1)
         found += [] if np.allclose(scaled.array, A * 0.1, 1e-12) else [np.dtype(np.float32)]
     for probe in probes:
@@ -305,6 +305,6 @@ def lowest_dtype(engine: BackwardEngine, can: Capabilities, probes: list[Gradien
             run_pass(engine, can, root)
             gradient = engine.gradient(given[0])
             found += [] if gradient is None else [gradient.dtype]
-        except (GradcheckError, *USER_EXCEPTIONS):
+        except USER_EXCEPTIONS:
             continue
     return str(min((dtype for dtype in found if dtype.kind == "f"), key=lambda dtype: dtype.itemsize).name)
