@@ -2,8 +2,8 @@
 
 Every sentence stands in `phrases`, every colour in `palette`, every number format in `number_formats`, but for those of
 tables, which `tensors` chooses. `safe_text` makes text safe and short, `tensors` shows arrays, `source_lines` finds the
-reader's own line and `excerpt` shows it. `findings` groups the comparisons of a case that fail for one reason, `causes`
-the findings of a run. `failed_case` and `passed_case` describe a case; `overview` and `summary` describe
+reader's own line and `excerpt` shows it. `causes` groups the comparisons of a case that fail for one reason, and such
+findings of a run. `failed_case` and `passed_case` describe a case; `overview` and `summary` describe
 the run. `picture` draws graphs, `page` makes HTML, `notebook` the same for Jupyter. `formats` and `commands` combine
 these. Nothing here computes a verdict, and nothing below imports this package. A new format goes to `formats`, the
 report of a new command to `commands`, a new sentence to `phrases`.

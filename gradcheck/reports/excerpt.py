@@ -18,10 +18,8 @@ _MOST = 4
 
 def excerpt(spot: SourceLocation, look: Look, label: str = "", style: str = "") -> list[Text]:
     """Return the place, the line, and carets with a label beside or below."""
-    if not spot.place.line:
-        return _label_lines(label, look, " " * _INDENT, style)
-    lines = [Text.assemble(" " * _INDENT, (format_place(spot.place), PLACE))]
-    if not spot.line:
+    lines = [Text.assemble(" " * _INDENT, (format_place(spot.place), PLACE))] if spot.place.line else []
+    if not (lines and spot.line):
         return lines + _label_lines(label, look, " " * _INDENT, style)
     number = str(spot.place.line)
     gutter = " " * _INDENT + " " * len(number) + " | "

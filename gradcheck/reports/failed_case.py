@@ -16,9 +16,8 @@ from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
 from gradcheck.errors import Place
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports import Look
-from gradcheck.reports.causes import GroupMember, case_members
+from gradcheck.reports.causes import Finding, GroupMember, case_members, place_in_case
 from gradcheck.reports.excerpt import excerpt
-from gradcheck.reports.findings import Finding, place_in_case
 from gradcheck.reports.palette import COUNTEREXAMPLE, FAILURE, NOTICE, SUCCESS, SUGGESTION
 from gradcheck.reports.phrases import comparison_text as sentences
 from gradcheck.reports.phrases import say

@@ -10,7 +10,7 @@ from hashlib import sha256
 from gradcheck.checks.result import CaseResult, Comparison, Failure, RunResult
 from gradcheck.errors import Hint, Place
 from gradcheck.language.claim_kind import ClaimKind
-from gradcheck.reports.findings import findings, place_in_case
+from gradcheck.reports.causes import findings, place_in_case
 from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.comparison_text import error_line, log_line, status_reason, subject
 from gradcheck.reports.safe_text import format_place, plain

@@ -7,9 +7,8 @@ from rich.text import Text
 from gradcheck.checks.result import CaseStatus, RunResult
 from gradcheck.errors import Place
 from gradcheck.reports import Look
-from gradcheck.reports.causes import Causes, FailureGroup, GroupMember
+from gradcheck.reports.causes import Causes, FailureGroup, GroupMember, place_in_case
 from gradcheck.reports.failed_case import indent_text
-from gradcheck.reports.findings import place_in_case
 from gradcheck.reports.palette import FAILURE, PLACE, SUGGESTION
 from gradcheck.reports.phrases.cause_titles import engine_error_text, group_detail, group_title, member_title
 from gradcheck.reports.safe_text import count, format_place, plain

@@ -7,8 +7,8 @@ from html import escape
 
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
+from gradcheck.reports.causes import worst_first
 from gradcheck.reports.failed_case import STATUS_WORDS, failed_case_lines
-from gradcheck.reports.findings import worst_first
 from gradcheck.reports.located_messages import failure_messages, remark_messages
 from gradcheck.reports.safe_text import count, plain, truncate
 from gradcheck.reports.summary import slowest_lines, summary, unsupported_lines

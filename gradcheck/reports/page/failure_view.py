@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.errors import Place
 from gradcheck.language.claim_kind import ClaimKind
-from gradcheck.reports.causes import GroupMember
-from gradcheck.reports.findings import Finding, place_in_case
+from gradcheck.reports.causes import Finding, GroupMember, place_in_case
 from gradcheck.reports.page.heat_map import HeatMap, draw_heat_map
 from gradcheck.reports.page.mathml import formula_to_mathml
 from gradcheck.reports.phrases import comparison_text as sentences

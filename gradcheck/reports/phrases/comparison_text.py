@@ -13,7 +13,7 @@ from gradcheck.checks.result import MEANT, CaseResult, Comparison, Failure
 from gradcheck.facts import fact
 from gradcheck.language.case import Edit
 from gradcheck.language.claim_kind import ClaimKind
-from gradcheck.reports.findings import ENGINE_SEPARATOR
+from gradcheck.reports.causes import ENGINE_SEPARATOR
 from gradcheck.reports.number_formats import format_error, format_pair
 from gradcheck.reports.phrases.phrase_table import join_first, join_names, say
 from gradcheck.reports.safe_text import count, plain

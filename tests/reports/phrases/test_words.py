@@ -21,7 +21,7 @@ from gradcheck.checks.result import RunResult
 from gradcheck.language.case import Loaded
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports import render
-from gradcheck.reports.findings import findings
+from gradcheck.reports.causes import findings
 from gradcheck.reports.phrases import PHRASES
 from gradcheck.reports.phrases.phrase_table import CONDITIONS, FORMATTERS, Phrase
 from tests.paths import ROOT, wrong_engine
