@@ -22,11 +22,11 @@ from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.pipeline import verdict
 from gradcheck.checks.result import CaseResult, RunResult, Subject
 from gradcheck.checks.scheduling.run import environment, run
-from gradcheck.engines.implementation.autocast import judge_in_autocast
 from gradcheck.engines.implementation.binding import bind
 from gradcheck.engines.implementation.code_engine import CodeEngine as Engine
 from gradcheck.engines.implementation.code_kinds import code_of, differentiable_forward
 from gradcheck.engines.implementation.code_loading import load_code, name_of
+from gradcheck.engines.implementation.operand_dtypes import judge_in_autocast
 from gradcheck.engines.torch_devices import device_of
 from gradcheck.errors import GradcheckError, InvalidCase, Place, UsageError, exception_text
 from gradcheck.facts import fact

@@ -27,7 +27,7 @@ from gradcheck.engines.implementation.binding import argument_name
 from gradcheck.engines.implementation.call_mode import PLAIN_CALL
 from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.engines.implementation.code_kinds import differentiable_forward
-from gradcheck.engines.implementation.operand_gradients import forward_rounds, operand_gradients
+from gradcheck.engines.implementation.operand_dtypes import forward_rounds, operand_gradients
 from gradcheck.engines.torch import Torch
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact

@@ -27,12 +27,12 @@ from gradcheck.checks.options import Engines
 from gradcheck.checks.points.point import narrower_domain
 from gradcheck.checks.result import Comparison, Failure
 from gradcheck.engines.core import Core
-from gradcheck.engines.implementation.autocast import judge_in_autocast
 from gradcheck.engines.implementation.binding import ancestors_of, bindings
 from gradcheck.engines.implementation.code_engine import CodeEngine as ImplementationEngine
 from gradcheck.engines.implementation.code_kinds import code_of
 from gradcheck.engines.implementation.code_loading import load_code
 from gradcheck.engines.implementation.global_state import Patches, capture_stdout, restore_global_state
+from gradcheck.engines.implementation.operand_dtypes import judge_in_autocast
 from gradcheck.engines.tensor_class.user_code_guard import Output
 from gradcheck.errors import CodeNotAllowed, InvalidCase, UsageError
 from gradcheck.facts import Fact, fact

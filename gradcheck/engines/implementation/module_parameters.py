@@ -105,8 +105,7 @@ class ModuleState:
 
 def _put_back(kept: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> None:
     for places, own in kept:
-        for name, one in own.items():
-            places[name] = one
+        places.update(own)
 
 
 def _as_called(tensor: torch.Tensor, device: torch.device | None) -> torch.Tensor:
