@@ -10,7 +10,7 @@ from typing import Any
 from gradcheck.autograd import dtypes
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.result import CaseResult, Comparison, RunResult
-from gradcheck.engines.implementation.first_gradients import first_gradients, random_incoming
+from gradcheck.engines.implementation.code_kinds import first_gradients, random_incoming
 from gradcheck.errors import UsageError
 from gradcheck.testing.case_checks import CheckFailed, failure_of
 from gradcheck.testing.function_check import PythonCall, result_of_call

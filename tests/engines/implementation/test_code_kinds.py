@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 import torch
 
-from gradcheck.engines.implementation.code_kinds import code_of, differentiable_forward
+from gradcheck.engines.implementation.code_kinds import (
+    code_of,
+    differentiable_forward,
+    first_gradients,
+    random_incoming,
+)
 from gradcheck.errors import UsageError
 from tests.engines.implementation import functions
 
@@ -86,3 +91,24 @@ def test_also_inside_of_another_function() -> None:
 
 def test_other_libraries_have_none() -> None:
     assert differentiable_forward(code_of(functions.square, functions.square_backward, "f")) is None
+
+
+def _function(x: Any, w: Any, a: float) -> Any:
+    return {"y": a * x * w, "n": 3, "z": [x.sin(), None]}
+
+
+def test_gradients_are_those_of_all_results() -> None:
+    x, w = torch.rand(3, requires_grad=True), torch.rand(3)
+    g, h = random_incoming(_function, (x, w, 2.0))
+    gradients = first_gradients(_function, (x, w, 2.0), 2)
+    with torch.no_grad():
+        (dx,) = gradients(x.detach(), w, 2.0, g, h)
+    assert torch.allclose(dx, 2 * w * g + x.cos() * h)
+    assert dx.requires_grad
+
+
+def test_gradients_that_do_not_arrive_are_left_out() -> None:
+    x, unused = torch.rand(3, requires_grad=True), torch.rand(3, requires_grad=True)
+    (g,) = random_incoming(lambda x, unused: 2 * x, (x, unused))
+    (dx,) = first_gradients(lambda x, unused: 2 * x, (x, unused), 1)(x, unused, g)
+    assert torch.equal(dx, 2 * g)
