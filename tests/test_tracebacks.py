@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.isolation.failure_capture import failure_of
-from gradcheck.engines.implementation.code_error import as_code_error
-from gradcheck.engines.tensor_class.user_code_guard import is_deliberate
+from gradcheck.engines.tensor_class.user_code_guard import as_code_error, is_deliberate
 from gradcheck.errors import Place
 from gradcheck.language.crash import crash_at
 from gradcheck.tracebacks import format_traceback, frames_of

@@ -13,8 +13,7 @@ from gradcheck.checks.baseline import Baseline, KnownClaim, agreements, drifted_
 from gradcheck.checks.options import Options
 from gradcheck.checks.result import CaseResult, Comparison, Failure, RunResult, Subject
 from gradcheck.checks.scheduling.run import run
-from gradcheck.engines.implementation.code_error import CodeError
-from gradcheck.engines.tensor_class.user_code_guard import EndlessRecursion, EngineError
+from gradcheck.engines.tensor_class.user_code_guard import CodeError, EndlessRecursion, EngineError
 from gradcheck.errors import TensorError
 from gradcheck.facts import fact
 from gradcheck.language.case import XFAIL_ERRORS

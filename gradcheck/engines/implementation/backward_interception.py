@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.autograd.function import BackwardCFunction
 
-from gradcheck.engines.implementation.code_error import CodeError
+from gradcheck.engines.tensor_class.user_code_guard import CodeError
 from gradcheck.facts import Fact, fact
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

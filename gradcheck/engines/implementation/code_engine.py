@@ -17,7 +17,6 @@ from gradcheck.engines.implementation.backward_interception import ReturnedGradi
 from gradcheck.engines.implementation.binding import Binding, argument_name, bound_foreign, is_taken_apart
 from gradcheck.engines.implementation.call_arguments import generator_states, put_together, restored_generators
 from gradcheck.engines.implementation.call_mode import PLAIN_CALL, CallMode, with_layout
-from gradcheck.engines.implementation.code_error import CodeError, as_code_error, translate_code_errors
 from gradcheck.engines.implementation.code_kinds import Code
 from gradcheck.engines.implementation.code_run import CodeRun
 from gradcheck.engines.implementation.foreign_function import ForeignCall, Observations
@@ -32,7 +31,13 @@ from gradcheck.engines.implementation.precision_modes import (
     significand_bits,
 )
 from gradcheck.engines.recording import Recorder
-from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, Output
+from gradcheck.engines.tensor_class.user_code_guard import (
+    USER_EXCEPTIONS,
+    CodeError,
+    Output,
+    as_code_error,
+    translate_code_errors,
+)
 from gradcheck.engines.torch import Torch, gradients_at
 from gradcheck.engines.torch_nodes import is_once_differentiable, nodes
 from gradcheck.errors import GradcheckError, Unsupported

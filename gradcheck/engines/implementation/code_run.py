@@ -11,8 +11,8 @@ import torch
 
 from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.implementation.call_arguments import leaves_of
-from gradcheck.engines.implementation.code_error import CodeError
 from gradcheck.engines.implementation.precision_modes import REAL_DTYPES, SIGNIFICAND_BITS, memory_address
+from gradcheck.engines.tensor_class.user_code_guard import CodeError
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.host import Host
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from gradcheck.autograd.dtypes import BFLOAT16
-from gradcheck.engines.implementation.code_error import CodeError
+from gradcheck.engines.tensor_class.user_code_guard import CodeError
 from gradcheck.engines.torch import tensor_of
 from gradcheck.facts import Fact
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
-from gradcheck.engines.implementation.code_error import as_code_error, translate_code_errors
-from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, as_code_error, translate_code_errors
 from gradcheck.engines.torch_nodes import nodes
 from gradcheck.errors import TensorError
 

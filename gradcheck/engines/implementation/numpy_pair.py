@@ -16,7 +16,6 @@ import numpy as np
 from gradcheck.autograd.dtypes import BFLOAT16, is_differentiable
 from gradcheck.engines.implementation.binding import parameters_of
 from gradcheck.engines.implementation.call_arguments import Operand, operands_in, parts_of, put_together
-from gradcheck.engines.implementation.code_error import CodeError
 from gradcheck.engines.implementation.foreign_function import PullbackFunction, insert_at
 from gradcheck.engines.implementation.layer_parameters import (
     LayerParameter,
@@ -28,6 +27,7 @@ from gradcheck.engines.implementation.layer_parameters import (
 )
 from gradcheck.engines.implementation.mentioned_code import method_of, shared_owner
 from gradcheck.engines.implementation.pair_tensors import PairCalls, as_array, copy_of
+from gradcheck.engines.tensor_class.user_code_guard import CodeError
 from gradcheck.errors import Unsupported
 
 #: Prefix and suffix of a tensor's name in the name of its gradient.

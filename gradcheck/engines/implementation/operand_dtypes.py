@@ -13,13 +13,13 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
-from gradcheck.engines.implementation.code_error import translate_code_errors
 from gradcheck.engines.implementation.precision_modes import (
     SIGNIFICAND_BITS,
     ForwardRounding,
     StochasticRounding,
     significand_bits,
 )
+from gradcheck.engines.tensor_class.user_code_guard import translate_code_errors
 from gradcheck.language.problem import Problem
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ import numpy as np
 import torch
 
 from gradcheck.engines.define_by_run import last_backward_step
-from gradcheck.engines.implementation.code_error import as_code_error
 from gradcheck.engines.implementation.precision_modes import memory_address
-from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, as_code_error
 from gradcheck.engines.torch_nodes import nodes
 
 if TYPE_CHECKING:

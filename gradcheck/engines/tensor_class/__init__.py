@@ -7,7 +7,6 @@ dialects      the differences between Tensor classes, a table for each
 api           making and reading one class's tensors, and running passes; `api_discovery` finds it out
 capabilities  the properties of its passes; `capability_learning` finds them by gradients, from `hypotheses`, and
               `traits` the further ones
-conventions   capabilities that a report mentions
 call_forms    the forms of a call to an op; `op_lookup` finds those of a class
 foreign_engine   the base of all engines for other libraries, with `wrapped_tensor`
 user_code_guard  exceptions and output of user code

@@ -12,15 +12,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from gradcheck.engines.base import Evaluation
+from gradcheck.engines.folder_finder import is_installed_file
 from gradcheck.engines.library_imports import importing_elsewhere
 from gradcheck.errors import GradcheckError, Place, TensorError, Unsupported, exception_text
 from gradcheck.forks import end_fork
 from gradcheck.language.case import Case, Step
-from gradcheck.tracebacks import source_line
+from gradcheck.tracebacks import frames_of, source_line
 
 
 class EngineError(TensorError):
@@ -167,6 +169,43 @@ def signature_parameters(function: Callable[..., Any]) -> list[inspect.Parameter
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return None
+
+
+#: Files whose frames are removed.
+_OURS = str(Path(__file__).parents[2])
+
+
+class CodeError(TensorError):
+    """An exception of user code, with its traceback."""
+
+    kind = "code_raised"
+
+    def __init__(self, message: str, trace: str = "") -> None:
+        super().__init__(message)
+        self.trace = trace
+
+
+def _is_foreign(file: str) -> bool:
+    return file.startswith((_OURS, "<frozen")) or is_installed_file(file)
+
+
+def as_code_error(what: str, error: BaseException) -> CodeError:
+    """Return the exception as a CodeError that names the code and the line."""
+    own = [frame for frame in frames_of(error) if not _is_foreign(frame.filename)]
+    lines = [*traceback.format_list(own), *traceback.format_exception_only(error)]
+    where = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+    return CodeError(f"{what} raised {error_line(error)}{where}", "".join(lines).rstrip())
+
+
+@contextmanager
+def translate_code_errors(what: str) -> Iterator[None]:
+    """Raise exceptions of user code in the block as CodeError."""
+    try:
+        yield
+    except (GradcheckError, MemoryError):
+        raise
+    except USER_EXCEPTIONS as error:
+        raise as_code_error(what, error) from None
 
 
 # Output ---------------------------------------------------------------------------------------------

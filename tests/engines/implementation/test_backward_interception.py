@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gradcheck.engines.implementation.backward_interception import ReturnedGradient, intercept_backward
-from gradcheck.engines.implementation.code_error import CodeError
+from gradcheck.engines.tensor_class.user_code_guard import CodeError
 
 
 def _function(*returned: Any, name: str = "backward") -> Any:

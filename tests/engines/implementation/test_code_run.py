@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from gradcheck.engines.implementation.code_error import CodeError
 from gradcheck.engines.implementation.code_run import CodeRun
+from gradcheck.engines.tensor_class.user_code_guard import CodeError
 from gradcheck.language.sampling import draw
 from tests.engines.implementation.build import TANH, engine_of
 from tests.from_text import case_of

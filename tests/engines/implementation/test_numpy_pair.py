@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.engines.implementation.code_error import CodeError
 from gradcheck.engines.implementation.numpy_pair import NumpyPair, gradients_in_order
+from gradcheck.engines.tensor_class.user_code_guard import CodeError
 from gradcheck.testing import check_function
 from tests.engines.implementation import functions, layers
 

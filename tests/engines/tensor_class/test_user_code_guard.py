@@ -15,6 +15,7 @@ from gradcheck.engines.tensor_class.user_code_guard import (
     EndlessRecursion,
     EngineError,
     Output,
+    as_code_error,
     error_line,
     is_deliberate,
     translate_errors,
@@ -24,6 +25,7 @@ from gradcheck.errors import ShapeMismatch, TensorError, Unsupported
 from gradcheck.interrupts import Interrupt
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
+from tests.engines.implementation import functions
 
 
 def raising(error: BaseException) -> None:
@@ -166,3 +168,18 @@ def test_the_beginning_is_kept_of_much() -> None:
     assert output.take() == "x" * LIMIT + "\n…\n"
     output.write("and again")
     assert output.take() == "and again"
+
+
+def test_the_traceback_is_their_own() -> None:
+    try:
+        functions.Raises.backward(None, None)
+    except ValueError as error:
+        found = as_code_error("mine", error)
+    assert found.message.startswith("mine raised ValueError: no such thing (functions.py:")
+    assert 'raise ValueError("no such thing")' in found.trace
+    assert "torch/autograd" not in found.trace
+    assert found.kind == "code_raised"
+
+
+def test_what_torch_says_of_what_was_handed_over_has_none() -> None:
+    assert as_code_error("mine", RuntimeError("torch says so")).message == "mine raised RuntimeError: torch says so"
