@@ -18,12 +18,13 @@ from gradcheck.checks.derivatives.entry_mistakes import (
     parts,
     some_entries,
     wrong_diagonal,
+    wrong_places,
     wrong_products,
 )
 from gradcheck.errors import UsageError
 from gradcheck.oracles.numeric.finite_differences import array_derivative
 from gradcheck.reports.phrases import say
-from gradcheck.reports.phrases.jacobian_report import jacobian_report
+from gradcheck.reports.safe_text import count
 
 #: The first step of differences, by size; rounding; the errors that suffice and decide; the difference of two calls.
 _FIRST, _UNIT, _ENOUGH, _CLEAR, _SAME = 2.0**-3, 2.0**-50, 1e-11, 0.1, 1e-9
@@ -81,7 +82,7 @@ def check_jacobian(
                 continue
             rank = value.ndim if name != "rmatvec" else at.ndim
             wrong.append(Entries(got, right, rank, name, max(ALIKE, 10 * rtol)))
-            reports.append(jacobian_report(wrong[-1], at, number))
+            reports.append(_report(wrong[-1], at, number))
     if wrong:
         first = [one for one in wrong if one.term == wrong[0].term and one.is_wrong]
         known = common_mistake(first, _GUESSES) if first else None
@@ -89,6 +90,22 @@ def check_jacobian(
         raise AssertionError(f"{reports[0]}{cause}") from None
     if not is_decided.all():
         raise AssertionError("nothing is finite near x, or some entries have no derivative to compare with")
+
+
+def _report(found: Entries, at: np.ndarray, number: int) -> str:
+    """Return the entry that differs most, by row and column, and the point."""
+    where = "at x" if number == 0 else f"at other numbers, x = {np.array2string(at.ravel()[:6], precision=4)}"
+    if found.got.shape != found.want.shape:
+        return f"{found.term} has shape {list(found.got.shape)}, expected {list(found.want.shape)}, {where}"
+    gap = np.nan_to_num(np.abs(found.got - found.want), nan=np.inf)
+    index = np.unravel_index(int(np.argmax(gap)), gap.shape)
+    differ = int(np.count_nonzero(gap > found.within * np.abs(found.want)))
+    places = wrong_places(found)[1]
+    listed = f", {say(places)}" if differ > 1 and any(places[kind] for kind in ("rows", "columns", "entries")) else ""
+    return (
+        f"{found.term} is wrong {where}: {max(differ, 1)} of {count(gap.size, 'entry', 'entries')} differ{listed}, "
+        f"worst at {list(map(int, index))}: {found.got[index]:.9g}, by differences {found.want[index]:.9g}"
+    )
 
 
 def _real(given: Any, name: str) -> np.ndarray:
