@@ -263,8 +263,10 @@ class ScalarCalls(OpCalls):
 
     def _structural(self, op: Op, bound: tuple[Any, ...]) -> WrappedTensor:
         """Apply the op's own NumPy forward to arrays of objects."""
-        if op.name in CONTRACTIONS:
-            _check_product(bound)
+        tensors = list(tensors_in(bound)) if op.name in CONTRACTIONS else []
+        last = max((tensor.shape[-1] for tensor in tensors if tensor.ndim), default=1)
+        if max((tensor.array.size for tensor in tensors), default=0) * last > MAX_PRODUCTS:
+            raise Unsupported("the product is too large to be written out", lacks="large tensors")
         wanted = np.asarray(compute(op, bound))
 
         def objects_of(tensor: WrappedTensor) -> np.ndarray:
@@ -306,13 +308,6 @@ def _map_elements(function: Callable[[Any], Any], numbers: np.ndarray) -> np.nda
 def check_size(size: int) -> None:
     if size > MAX_NUMBERS:
         raise Unsupported(f"{size:,} numbers are too many to be written out one by one", lacks="large tensors")
-
-
-def _check_product(bound: Sequence[Any]) -> None:
-    sizes = [tensor.array.size for tensor in tensors_in(bound)]
-    last = max((tensor.shape[-1] for tensor in tensors_in(bound) if tensor.ndim), default=1)
-    if max(sizes, default=0) * last > MAX_PRODUCTS:
-        raise Unsupported("the product is too large to be written out", lacks="large tensors")
 
 
 def _is_named_constant(value: Any) -> bool:

@@ -50,9 +50,8 @@ def _in_full(case: CaseResult) -> list[str]:
     text = "\n".join(line.plain.rstrip() for line in failed_case_lines(case, Look(width=100)))
     text = text if len(text) <= _MOST else f"{text[:_MOST]}\n…"
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-    shown = _LINKS.sub(
-        "<!-- -->", escape(plain(case.name or case.file))
-    )  # no Markdown is parsed up to the next empty line
+    # no Markdown is parsed up to the next empty line
+    shown = _LINKS.sub("<!-- -->", escape(plain(case.name or case.file)))
     return ["<details>", f"<summary>{shown}</summary>", "", f"{fence}text", text, fence, "", "</details>", ""]
 
 

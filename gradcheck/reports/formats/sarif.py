@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,7 +20,11 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 def render(result: RunResult, look: Look) -> str:
     """Return one run, in ASCII."""
-    found = list(_results(result))
+    prints = Fingerprints()
+    found = [
+        _result(case, problem, "error" if is_failure else "note", prints)
+        for case, problem, is_failure in located_messages(result)
+    ]
     rules = list(map(_rule, dict.fromkeys(one["ruleId"] for one in found)))
     driver = {"name": "gradcheck", "version": __version__, "semanticVersion": __version__, "rules": rules}
     run = {
@@ -52,12 +55,6 @@ def _rule(rule: str) -> dict[str, Any]:
     words = rule.replace("_", " ").replace("-", " ")
     rule_help = {"help": {"text": _HELP[rule]}} if rule in _HELP else {}
     return {"id": rule, "name": words.title().replace(" ", ""), "shortDescription": {"text": words}, **rule_help}
-
-
-def _results(result: RunResult) -> Iterator[dict[str, Any]]:
-    prints = Fingerprints()
-    for case, problem, is_failure in located_messages(result):
-        yield _result(case, problem, "error" if is_failure else "note", prints)
 
 
 def _result(case: CaseResult, problem: LocatedMessage, level: str, prints: Fingerprints) -> dict[str, Any]:
