@@ -24,9 +24,9 @@ from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.double_precision import double_precision_backend, double_precision_problem
 from gradcheck.engines.implementation.binding import argument_name
-from gradcheck.engines.implementation.call_mode import PLAIN_CALL
 from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.engines.implementation.code_kinds import differentiable_forward
+from gradcheck.engines.implementation.code_run import PLAIN_CALL
 from gradcheck.engines.implementation.operand_dtypes import forward_rounds, operand_gradients
 from gradcheck.engines.torch import Torch
 from gradcheck.errors import GradcheckError

@@ -12,8 +12,8 @@ from gradcheck.autograd import dtypes
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.degenerate import is_usable
 from gradcheck.checks.points.point import Point
-from gradcheck.engines.implementation.call_mode import MIN_DIMENSIONS, PLAIN_CALL, CallMode, Layout
 from gradcheck.engines.implementation.code_engine import CodeEngine
+from gradcheck.engines.implementation.code_run import MIN_DIMENSIONS, PLAIN_CALL, CallMode, Layout
 from gradcheck.language.case import Step
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream

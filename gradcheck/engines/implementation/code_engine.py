@@ -13,13 +13,16 @@ import torch
 from gradcheck.engines.base import Evaluation, as_tensor_error
 from gradcheck.engines.define_by_run import Gradients, SecondOrder
 from gradcheck.engines.graph_run import GraphRun
-from gradcheck.engines.implementation.backward_interception import ReturnedGradient, intercept_backward
 from gradcheck.engines.implementation.binding import Binding, argument_name, bound_foreign, is_taken_apart
 from gradcheck.engines.implementation.call_arguments import generator_states, put_together, restored_generators
-from gradcheck.engines.implementation.call_mode import PLAIN_CALL, CallMode, with_layout
 from gradcheck.engines.implementation.code_kinds import Code
-from gradcheck.engines.implementation.code_run import CodeRun
-from gradcheck.engines.implementation.foreign_function import ForeignCall, Observations
+from gradcheck.engines.implementation.code_run import PLAIN_CALL, CallMode, CodeRun, with_layout
+from gradcheck.engines.implementation.foreign_function import (
+    ForeignCall,
+    Observations,
+    ReturnedGradient,
+    intercept_backward,
+)
 from gradcheck.engines.implementation.global_state import RandomStates, capture_stdout, restore_global_state
 from gradcheck.engines.implementation.module_parameters import ModuleState
 from gradcheck.engines.implementation.precision_modes import (

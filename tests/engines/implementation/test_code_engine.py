@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.engines.implementation.call_mode import CallMode
 from gradcheck.engines.implementation.code_engine import CodeEngine
+from gradcheck.engines.implementation.code_run import CallMode
 from gradcheck.engines.torch import Torch
 from gradcheck.language.problem import Problem
 from gradcheck.testing import check_function
