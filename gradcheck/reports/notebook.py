@@ -50,8 +50,7 @@ def _(result: RunResult) -> str:
 
 
 @html_of.register
-def _(explanation: Explanation) -> str:
-    e = explanation
+def _(e: Explanation) -> str:
     lines = {
         name: ("unknown", (f"value: {array_statistics(summarize(array))}",))
         for name, array in (*e.problem.inputs.items(), *e.problem.constants.items(), *e.values.items())

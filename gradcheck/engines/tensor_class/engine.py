@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,11 @@ from gradcheck.autograd.op import Op
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.api import Api
-from gradcheck.engines.tensor_class.backward_engine import BackwardEngine
+from gradcheck.engines.tensor_class.backward_engine import BackwardEngine, line_of_mistake
 from gradcheck.engines.tensor_class.call_forms import CallForm, Library, Shape
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, check_can_accumulate, class_conventions
 from gradcheck.engines.tensor_class.capability_learning import learn_capabilities
 from gradcheck.engines.tensor_class.hypotheses import has_right_complex_gradients
-from gradcheck.engines.tensor_class.pass_lines import line_of_mistake
 from gradcheck.engines.tensor_class.user_code_guard import EngineError, Output, error_line, translate_errors
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 from gradcheck.errors import GradcheckError, Place, Unsupported
@@ -95,12 +94,12 @@ class TensorClassEngine(BackwardEngine):
         again = self.evaluate_bare(problem)
         return found if again.error is not None and again.error.kind == found.error.kind else again
 
-    def comparisons(self) -> AbstractContextManager[ComparisonCount]:
+    def comparisons(self) -> AbstractContextManager[SimpleNamespace]:
         """Count comparisons of its objects in the block."""
         return count_comparisons(self.library.modules)
 
     def line_of_mistake(self, kind: str, problem: Problem) -> Place | None:
-        """Return the line of the pass that makes a mistake: see `pass_lines`."""
+        """Return the line of the pass that makes a mistake, or its beginning."""
         names = {self.api.gradient_name, self.api.gradient_field} - {""}
         return line_of_mistake(kind, names, self.api.pass_function, lambda: self.evaluate_bare(problem))
 
@@ -235,17 +234,10 @@ class TensorClassEngine(BackwardEngine):
 # Comparisons of objects ---------------------------------------------------------------------------
 
 
-class ComparisonCount:
-    """The number of comparisons."""
-
-    def __init__(self) -> None:
-        self.number = 0
-
-
 @contextmanager
-def count_comparisons(homes: Sequence[Any]) -> Iterator[ComparisonCount]:
-    """Count comparisons of objects of these classes, or modules' classes."""
-    count = ComparisonCount()
+def count_comparisons(homes: Sequence[Any]) -> Iterator[SimpleNamespace]:
+    """Give the `number` of comparisons of these classes, or modules' classes."""
+    count = SimpleNamespace(number=0)
 
     def is_same(self: object, other: object) -> Any:
         count.number += 1
