@@ -212,7 +212,7 @@ class AdaptedEngine(Engine, Protocol):
         ...
 
     def line_of_mistake(self, kind: str, problem: Problem) -> Place | None:
-        """Return the line of its pass that makes a mistake: see `pass_lines`."""
+        """Return the line of its pass that makes a mistake, or its beginning."""
         ...
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from gradcheck.checks.result import CaseResult
-from gradcheck.engines.resolve import adapt
+from gradcheck.engines.resolve import adapt, engine_from_spec
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.errors import NonScalarBackward, Unsupported
 from gradcheck.language.sampling import literal_problem
@@ -164,3 +165,74 @@ def test_several_roots_are_passed_from_one_after_another_where_an_incoming_gradi
     engine = engine_of(NoTotals)
     assert not np.any(engine.evaluate(problem).states[0].gradients["a"])
     np.testing.assert_allclose(engine.evaluate_bare(problem).states[0].gradients["a"], [3.5, 24.0])  # type: ignore[arg-type]
+
+
+PROBLEM = literal_problem("squares", {"a": [1.0, 2.0]}, {"p": "a * a", "q": "p * a"}, {"q": [0.5, 2.0]})
+#: Recursive, with what a node passes on in a list: the gradient is set where a pass begins, and in a helper.
+CLASS = """
+import numpy as np
+
+class Tensor:
+    def __init__(self, data, parents=()):
+        self.data, self.parents, self.grad = np.asarray(data, float), parents, None
+
+    def __mul__(self, other):
+        return Tensor(self.data * other.data, [(self, lambda g: g * other.data), (other, lambda g: g * self.data)])
+
+    def __add__(self, other):
+        return Tensor(self.data + other.data, [(self, lambda g: g), (other, lambda g: g)])
+
+    def receive(self, share):
+        {receive}
+
+    def backward(self, g):
+        order, seen = [], set()
+
+        def walk(one):
+            if one not in seen:
+                seen.add(one)
+                for parent, _ in one.parents:
+                    walk(parent)
+                order.append(one)
+
+        walk(self)
+        self.grad = np.array(g)
+        for one in reversed(order):
+            for parent, share in one.parents:
+                parent.receive(share(one.grad))
+"""
+
+
+def line_of(folder: Path, kind: str, receive: str) -> tuple[str, str]:
+    """The file and the text of the line that is blamed."""
+    (folder / "mine.py").write_text(CLASS.replace("{receive}", receive))
+    engine = engine_from_spec(f"{folder / 'mine.py'}:Tensor")
+    assert isinstance(engine, TensorClassEngine)
+    place = engine.line_of_mistake(kind, PROBLEM)
+    assert place is not None
+    return Path(place.file).name, Path(place.file).read_text().splitlines()[place.line - 1].strip()
+
+
+@pytest.mark.parametrize(
+    ("kind", "receive", "blamed"),
+    [
+        ("overwritten", "self.grad = share", "self.grad = share"),
+        ("overwritten", "self.grad = share if self.grad is None else self.grad + share", "self.grad = np.array(g)"),
+        (
+            "overwritten",
+            "if self.grad is None:\n            self.grad = share\n        else:\n            self.grad = 1.0 * share",
+            "self.grad = 1.0 * share",
+        ),
+        ("passed_on_early", "self.grad = share", "def backward(self, g):"),
+    ],
+)
+def test_the_statement_is_blamed_or_where_the_pass_begins(tmp_path: Path, kind: str, receive: str, blamed: str) -> None:
+    assert line_of(tmp_path, kind, receive) == ("mine.py", blamed)
+
+
+def test_what_adds_in_place_is_found(tmp_path: Path) -> None:
+    receive = """if self.grad is None:
+            self.grad = share
+        else:
+            self.grad += share"""
+    assert line_of(tmp_path, "mutated", receive) == ("mine.py", "self.grad += share")
