@@ -31,16 +31,16 @@ from gradcheck.reports.source_lines import (
 )
 from gradcheck.reports.tensors import is_small, side_by_side, wrong_elements
 
-#: How a case came out, in a word, and its style.
-STATUS_WORDS: dict[CaseStatus, tuple[str, str]] = {
-    "passed": ("ok", SUCCESS),
-    "failed": ("FAIL", FAILURE),
-    "invalid": ("INVALID", FAILURE),
-    "crashed": ("CRASH", FAILURE),
-    "skipped": ("skip", NOTICE),
-    "xfailed": ("xfail", NOTICE),
-    "xpassed": ("XPASS", FAILURE),
-    "unsupported": ("n/a", NOTICE),
+#: How a case came out, in a word, with its style, and in a mark for a file that has one line.
+STATUS_WORDS: dict[CaseStatus, tuple[str, str, str]] = {
+    "passed": ("ok", SUCCESS, "."),
+    "failed": ("FAIL", FAILURE, "F"),
+    "invalid": ("INVALID", FAILURE, "I"),
+    "crashed": ("CRASH", FAILURE, "C"),
+    "skipped": ("skip", NOTICE, "s"),
+    "xfailed": ("xfail", NOTICE, "x"),
+    "xpassed": ("XPASS", FAILURE, "X"),
+    "unsupported": ("n/a", NOTICE, "-"),
 }
 #: What an error is about, where it begins with a word.
 _WORD = re.compile(r"[\w.]+")
@@ -71,7 +71,7 @@ def failed_case_lines(case: CaseResult, look: Look) -> list[Text]:
 
 def case_lines(case: CaseResult, members: Sequence[GroupMember], look: Look) -> list[Text]:
     """Return these problems of a case, and how to reproduce them."""
-    word, style = STATUS_WORDS[case.status]
+    word, style, _ = STATUS_WORDS[case.status]
     errors = [member.error for member in members if member.error is not None]
     found = [member.finding for member in members if member.finding is not None]
     name = plain(case.name or case.file)

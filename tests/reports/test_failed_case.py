@@ -97,7 +97,7 @@ def test_a_long_reproduction_is_cut(case: Any) -> None:
 
 def test_every_status_has_its_word() -> None:
     assert set(STATUS_WORDS) == set(get_args(CaseStatus))
-    assert all(len(word) <= 7 for word, _ in STATUS_WORDS.values())
+    assert all(len(word) <= 7 for word, *_ in STATUS_WORDS.values())
 
 
 def test_what_is_too_wide_hangs() -> None:

@@ -47,17 +47,7 @@ MAX_FULL_CAUSES = 20
 MOST_CASES = 50
 #: Columns before the name of a case, and the most columns for names.
 _MARGIN, _NAME = 10, 40
-#: The mark of each status, if a file has one line.
-MARKS = {
-    "passed": ".",
-    "failed": "F",
-    "invalid": "I",
-    "crashed": "C",
-    "skipped": "s",
-    "xfailed": "x",
-    "xpassed": "X",
-    "unsupported": "-",
-}
+MARKS = {status: mark for status, (_, _, mark) in STATUS_WORDS.items()}
 #: The mark of a case that passed with a remark.
 QUALIFIED_MARK = "o"
 
@@ -113,7 +103,7 @@ def _blocks(found: Causes, look: Look) -> list[list[Text]]:
 def _group_block(group: FailureGroup, look: Look) -> list[Text]:
     """Return the clearest case in full, the others in a line each."""
     lead = group.lead
-    word, style = STATUS_WORDS[lead.case.status]
+    word, style, _ = STATUS_WORDS[lead.case.status]
     text = f"{word}  {count(len(group.members), 'case')}: {group_title(group)}"
     lines = indent_text(text, look, indent=0, hanging=len(word) + 2, style=style)
     lines += indent_text(f"clearest in: {plain(lead.case.name)}", look) if lead.case.name else []
@@ -205,7 +195,7 @@ def _cases(file: str, cases: Sequence[CaseResult], look: Look) -> list[Text]:
 
 def _case_lines(case: CaseResult, room: int, look: Look) -> list[Text]:
     """Return `  ok      chain of four matrices  2 gradients agree`, wrapped."""
-    word, style = STATUS_WORDS[case.status]
+    word, style, _ = STATUS_WORDS[case.status]
     name = plain(case.name) or "(the file itself)"
     first = Text.assemble("  ", (word.ljust(7), style), " ", name)
     text = ", ".join(filter(None, passed_remarks(case) if case.status == "passed" else [_remark(case)]))

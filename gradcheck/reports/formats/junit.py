@@ -19,13 +19,9 @@ from gradcheck.reports.phrases.comparison_text import status_reason
 
 #: JUnit's word for each status that is not a plain success.
 _WORDS = {
-    "failed": "failure",
-    "xpassed": "failure",
-    "invalid": "error",
-    "crashed": "error",
-    "skipped": "skipped",
-    "xfailed": "skipped",
-    "unsupported": "skipped",
+    **dict.fromkeys(("failed", "xpassed"), "failure"),
+    **dict.fromkeys(("invalid", "crashed"), "error"),
+    **dict.fromkeys(("skipped", "xfailed", "unsupported"), "skipped"),
 }
 _TOTALS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -19,17 +19,13 @@ from gradcheck.reports.phrases.phrase_table import join_first, join_names, say
 from gradcheck.reports.safe_text import count, plain
 
 _SUBJECTS = {
-    ClaimKind.VALUE: "value of {tensor}",
-    ClaimKind.EXPECTED_VALUE: "value of {tensor}",
-    ClaimKind.GRADIENT: "gradient of {tensor}",
-    ClaimKind.EXPECTED: "gradient of {tensor}",
+    **dict.fromkeys((ClaimKind.VALUE, ClaimKind.EXPECTED_VALUE), "value of {tensor}"),
+    **dict.fromkeys((ClaimKind.GRADIENT, ClaimKind.EXPECTED), "gradient of {tensor}"),
     ClaimKind.GRADIENT2: "second-order gradient of {tensor}",
     ClaimKind.FORMULA: "formula for the gradient of {tensor}",
     ClaimKind.WRONG_FORMULA: "wrong formula for the gradient of {tensor}",
-    ClaimKind.JACOBIAN: "{tensor}",
-    ClaimKind.HESSIAN: "{tensor}",
-    ClaimKind.WRONG_JACOBIAN: "wrong claim about {tensor}",
-    ClaimKind.WRONG_HESSIAN: "wrong claim about {tensor}",
+    **dict.fromkeys((ClaimKind.JACOBIAN, ClaimKind.HESSIAN), "{tensor}"),
+    **dict.fromkeys((ClaimKind.WRONG_JACOBIAN, ClaimKind.WRONG_HESSIAN), "wrong claim about {tensor}"),
     ClaimKind.CHECK: "check `{formula}`",
     ClaimKind.RAISES: "errors raised",
     ClaimKind.NODE: "gradient rule in {tensor}",
