@@ -14,7 +14,7 @@ import torch
 
 from gradcheck.engines.define_by_run import last_backward_step
 from gradcheck.engines.implementation.precision_modes import memory_address
-from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, as_code_error
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.engines.torch_nodes import nodes
 
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ def _gradients(engine: CodeEngine, run: GraphRun) -> dict[str, torch.Tensor]:
     try:
         roots = [run.tensor(name) for name in seeds]
         found = engine.differentiate(roots, list(leaves.values()), list(seeds.values()))
-    except USER_EXCEPTIONS as error:
-        as_code_error(engine.name, error)
+    except USER_EXCEPTIONS:
         return {}
     return {name: gradient for name, gradient in zip(leaves, found, strict=True) if gradient is not None}
 
