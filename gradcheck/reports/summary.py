@@ -30,9 +30,7 @@ _ORDER: tuple[CaseStatus, ...] = (
 )
 #: The most surviving mutants that are listed; -v shows all.
 _LISTED = 3
-#: The most missing ops that are named; -v names all.
-_MOST_LACKING = 8
-#: The most names of a kind; -v lists all.
+#: The most names of a kind, such as missing ops; -v lists all.
 _MOST_LISTED = 8
 
 
@@ -85,7 +83,7 @@ def _unsupported_line(one: UnsupportedFeatures, everything: bool) -> str:
     alone = [word for word in one.features if one.unlocks[word]]
     together = [word for word in one.features if not one.unlocks[word]]
     text = f"{plain(one.engine)} cannot run {one.unsupported} of {count(one.cases, 'case')}"
-    most = None if everything else _MOST_LACKING
+    most = None if everything else _MOST_LISTED
     if alone:
         named = [f"{plain(word)} ({one.unlocks[word]})" for word in alone]
         text += f"; one more feature adds cases: {join_words(named, most)}"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import gradcheck.oracles.exact.prove  # noqa: F401 (it fills the table of actions)
+from gradcheck.autograd.dtypes import BY_NAME, is_differentiable
 from gradcheck.autograd.families import FAMILIES, named_families
 from gradcheck.autograd.op import ALIASES, Op, whole_table
 from gradcheck.checks.op_oracles import OpOracles, op_oracles
@@ -166,14 +168,8 @@ method. `gradcheck ops NAME` has the rule, the domain, samples.
 - **dtypes** in which it can be differentiated: all six, or some of `f64`, `f32`, `f16`, `bf16`, `c128`, `c64`.
 - **kinks**: where it has no derivative.
 """
-_SHORT = {
-    "float64": "f64",
-    "float32": "f32",
-    "float16": "f16",
-    "bfloat16": "bf16",
-    "complex128": "c128",
-    "complex64": "c64",
-}
+#: The dtypes in which ops may be differentiated, in short: `f64`, `bf16`, `c128`.
+_SHORT = {name: re.sub("loat|omplex", "", name) for name, dtype in BY_NAME.items() if is_differentiable(dtype)}
 _PAGE_HEAD = "| op | torch | oracles | dtypes | kinks |\n|---|---|---|---|---|"
 
 

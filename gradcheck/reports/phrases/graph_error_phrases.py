@@ -8,11 +8,12 @@ from typing import Any
 
 from gradcheck.autograd.families import PRODUCTS
 from gradcheck.facts import Fact
-from gradcheck.reports.phrases.phrase_table import add_phrases, join_names
+from gradcheck.reports.phrases.phrase_table import FORMATTERS, add_phrases, join_names
 from gradcheck.reports.safe_text import count
 
 _MASKED = ("where", "masked_fill", "masked_select", "bitwise_not")
 _RESHAPED = ("view", "reshape")
+_shape = FORMATTERS["shape"]
 #: Ops whose second argument is labels of the first's columns.
 _LABELLED = ("cross_entropy", "nll_loss")
 
@@ -109,10 +110,6 @@ def _label(operands: Any, ranges: Any) -> str:
     low, high = ranges[1] or (0, 0)
     wrong = high if high >= _classes(operands) else low
     return f"{text} holds {wrong}, and {scores} of shape {_shape(shape)} has {_classes(operands)} classes"
-
-
-def _shape(shape: tuple[int, ...]) -> str:
-    return f"[{', '.join(map(str, shape))}]"
 
 
 def _root_of_many(found: Fact) -> str:
