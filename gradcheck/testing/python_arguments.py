@@ -33,10 +33,8 @@ from gradcheck.language.sampling import draw
 
 #: A call of a creator, also in a text with a slip, which is nothing to hand on.
 _CREATOR = re.compile(r"(rand|uniform|normal|zeros|ones|arange|linspace|full|eye|empty)\w*\(")
-
 #: The first argument of a creator that is a size, or a list of sizes.
 _FIRST_SIZE = {"randn": 0, "rand": 0, "zeros": 0, "ones": 0, "normal": 2, "uniform": 2, "randint": 2}
-
 #: Parameters whose tuple of integers is a setting, and no shape of an input.
 _SETTING = re.compile(r"(.*_)?(shape|size|strides?|padding|dilation|dims?|axis|axes)")
 #: How far the numbers of a parameter are moved that are all equal.

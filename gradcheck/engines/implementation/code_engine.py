@@ -151,9 +151,8 @@ class CodeEngine(Torch):
                 if not root.requires_grad and seed is not None:
                     root.grad = self.leaf(seed, False)
             roots, seeds = [roots[place] for place in moving], [seeds[place] for place in moving]
-        if not roots:
-            return
-        super().backward(roots, seeds, retain_graph)
+        if roots:
+            super().backward(roots, seeds, retain_graph)
 
     def _incoming(self, roots: list[torch.Tensor], seeds: list[Any]) -> list[torch.Tensor | None]:
         mode = self.mode

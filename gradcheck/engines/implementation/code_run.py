@@ -98,7 +98,6 @@ def _dtype_of(host: Host, dtype: np.dtype) -> Any:
 
 # Modes of a call that must not change its result ---------------------------------------------------
 
-
 #: A tensor's layout in memory: contiguous; transposed with gaps between numbers; a part of a larger one with gaps
 #: between rows; one number, or row, expanded to all; the transpose of a contiguous matrix; channels last; or the
 #: contiguous end of a larger one.

@@ -179,7 +179,6 @@ def _as_torch_gradient(gradient: Any, tensor: torch.Tensor, place: int, record: 
 # torch raises for a wrong number of gradients, and for one that it cannot sum to the shape of its argument, with
 # messages about its own engine. It sums a larger gradient without a word.
 
-
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 

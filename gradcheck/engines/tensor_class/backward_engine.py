@@ -255,7 +255,6 @@ class BackwardEngine(ForeignEngine):
 # The lines that a pass runs are recorded, and its files are read: `node.grad = share`, run within the pass, is where
 # gradients are overwritten.
 
-
 #: A line: its file, and its number.
 Line = tuple[str, int]
 #: The statements that are the mistake itself, by its kind.

@@ -31,8 +31,6 @@ _REJECTION_ERRORS = (TypeError, AttributeError, NotImplementedError, AssertionEr
 _REJECTION_WORDS = re.compile(
     r"not (yet |currently )?(support|implement|allow|differentiable)|unsupport|only support|non-constant"
 )
-
-
 #: Where NumPy's dot is no op's result.
 _DOT_DIFFERS = {"matmul": "there are more than two dimensions", "mul": "there are arrays"}
 

@@ -111,8 +111,7 @@ def note_interruption(error: BaseException, what: str) -> None:
 def is_deliberate(error: BaseException) -> bool:
     """Return whether the library's own code raises or asserts, not NumPy.
 
-    A SystemExit refuses no argument: it would end the whole process.
-    """
+    A SystemExit refuses no argument: it would end the whole process."""
     if not isinstance(error, Exception):
         return False
     frames = list(traceback.walk_tb(error.__traceback__))
