@@ -48,7 +48,7 @@ Path = Callable[[float, int], Arrays]
 #: The goals' margins at a place of a path, of which only the signs matter; none if one has none.
 MarginsAt = Callable[..., Sequence[Margin]]
 
-_OUTWARDS = (0.001, 0.1, 0.3, 0.6, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0, 100.0, 1000.0)
+_OUTWARDS = (0.001, 0.1, 0.3, 0.6, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0, 100.0, 1000.0, 1e9)
 _PLACES = (*(-place for place in reversed(_OUTWARDS)), 0.0, *_OUTWARDS)
 #: Halvings towards an edge, and the most towards a zero; when round numbers are tried; and the most crossings.
 _TO_EDGE, _TO_ZERO, _ROUND_AT, _CROSSINGS = 12, 50, (6, 14), 3
@@ -99,15 +99,18 @@ class BranchSearch:
 
     @cached_property
     def _paths(self) -> list[Path]:
-        """The paths: leaves grow, some move, all gather, cotangents grow."""
+        """The paths: leaves grow, some move, all tilt or gather, cotangents grow."""
 
         def move(array: np.ndarray, place: float) -> np.ndarray:
             return np.asarray(array + place * (np.arange(array.size) % 2 == 0).reshape(array.shape))
 
+        def tilt(array: np.ndarray, place: float) -> np.ndarray:
+            return np.asarray(array + place * np.linspace(1, -1, array.size).reshape(array.shape))
+
         def gather(array: np.ndarray, place: float) -> np.ndarray:
             return np.asarray(place + _GATHERED * array)
 
-        changes = ((False, np.multiply), (False, move), (False, gather), (True, np.multiply))
+        changes = ((False, np.multiply), (False, move), (False, tilt), (False, gather), (True, np.multiply))
         return [partial(self._arrays_on_path, is_incoming=is_one, change=change) for is_one, change in changes]
 
     def _arrays_on_path(

@@ -1,8 +1,8 @@
-"""Comparisons: their places, margins and sides, and targets of a search."""
+"""Comparisons and roundings, their margins, sides and search targets."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,6 +18,18 @@ EQUALITY_OPS = frozenset(
         *("logical_not", "logical_and", "logical_or", "logical_xor"),
     )
 )
+#: Ops that round the quotient of two numbers, if they round; and all that are flat nearly everywhere.
+_DIVIDES = frozenset(("floor_divide", "fmod", "remainder", "div"))
+_CASTS = frozenset(("to", "int", "long", "short", "type"))
+ROUNDING_OPS = _CASTS | (_DIVIDES - {"div"}) | {"round", "floor", "ceil", "trunc", "frac"}
+#: Tests for overflow, or a change of it.
+TESTS = frozenset(("isinf", "isfinite", "isnan", "isposinf", "isneginf", "nan_to_num"))
+#: Ops that choose among elements, and those that put constants among them.
+CHOOSES = frozenset(("argmax", "argmin", "amax", "amin", "argsort", "median_of_all"))
+CHOOSES |= {"running_place", "ranked_place", "mode_place"}
+JOINS = frozenset(("cat", "stack", "hstack", "vstack", "dstack", "column_stack", "pad"))
+#: Between the steps of every rounding, to either side of 0.
+_SECOND = 1.5
 #: A smaller threshold guards against rounding: no derivation is about its other side.
 _GUARD = 1e-5
 
@@ -75,6 +87,30 @@ class Margin(NamedTuple):
 
 def as_array(margin: Any) -> np.ndarray:
     return np.asarray(margin.data if isinstance(margin, Tensor) else margin)
+
+
+def step_margins(op: str, args: tuple[Any, ...], result: Any) -> Iterator[Margin | None]:
+    """Yield margins of a rounding, a test for overflow, or a choice.
+
+    A rounding has thresholds without end: the second of each sign stands for all, None for a sign that no number has.
+    Overflow and choices have no slope: their margins tell only whether something holds.
+    """
+    number, made = args[0], as_array(result)
+    if op in TESTS:
+        yield _outcome(made if made.dtype.kind == "b" else ~np.isfinite(as_array(number)))
+    elif op in CHOOSES:
+        given = as_array(number).ravel()
+        ends = given[[0, -1]] if given.size > 1 else ()
+        yield from (_outcome(end == extreme) for end in ends for extreme in (given.max(), given.min()))
+    elif (op != "div" or args[2]) and (op != "to" or made.dtype.kind in "iu"):
+        number = number / args[1] if op in _DIVIDES else number * 10.0 ** args[1] if op == "round" else number
+        for sign in (1, -1):
+            margin = Margin(number - sign * _SECOND, np.full(made.shape, _SECOND))
+            yield margin if np.any(sign * as_array(number) > 0) else None
+
+
+def _outcome(holds: Any) -> Margin:
+    return Margin(0.5 * np.asarray(holds) - 0.25, np.full(np.shape(holds), 0.25))
 
 
 #: A comparison and a side of it.

@@ -19,7 +19,16 @@ from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.autograd.op import Op, lookup
 from gradcheck.autograd.operators import Operators
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.branches.branch_sites import BranchSite, Margin, as_array
+from gradcheck.checks.branches.branch_sites import (
+    CHOOSES,
+    JOINS,
+    ROUNDING_OPS,
+    TESTS,
+    BranchSite,
+    Margin,
+    as_array,
+    step_margins,
+)
 from gradcheck.checks.points.point import Point
 from gradcheck.engines.double_precision import double_precision_array, double_precision_problem
 from gradcheck.engines.recording import convert
@@ -34,8 +43,6 @@ _NEAR = 0.3
 _REDUCING = frozenset(("all", "any", "amax", "amin", "max", "min", "prod", "count_nonzero"))
 #: Ops with boolean elements, which can be flipped.
 FLIPPABLE_OPS = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "isclose", "signbit", "logical_not", "to"))
-#: Ops that are flat nearly everywhere.
-ROUNDING_OPS = frozenset(("round", "floor", "ceil", "trunc", "floor_divide", "to", "int", "long", "short", "type"))
 #: Ops that compare integers, too.
 INTEGER_COMPARISONS = frozenset(("gt", "ge", "lt", "le", "maximum", "minimum", "fmax", "fmin", "eq", "ne"))
 _PAIRED = INTEGER_COMPARISONS | {"isclose"}
@@ -43,12 +50,12 @@ _SIGN = frozenset(("sign", "sgn", "abs", "signbit"))
 #: Ops that test for 0.
 _TRUTH = frozenset(("logical_not", "logical_and", "logical_or", "logical_xor", "any", "all", "count_nonzero"))
 #: Margins that are positive where a function is defined; of claims only.
-_EDGES = {
+EDGES = {
     "log": lambda x: x, "log2": lambda x: x, "log10": lambda x: x, "sqrt": lambda x: x, "rsqrt": lambda x: x,
     "log1p": lambda x: x + 1, "asin": lambda x: 1 - x * x, "acos": lambda x: 1 - x * x, "atanh": lambda x: 1 - x * x,
     "acosh": lambda x: x - 1,
 }  # fmt: skip
-BRANCHING_OPS = _PAIRED | _SIGN | _TRUTH | {"to", "copysign"} | _EDGES.keys()
+BRANCHING_OPS = _PAIRED | _SIGN | _TRUTH | {"to", "copysign", "floor_divide"} | TESTS | EDGES.keys()
 
 
 @dataclass(slots=True)
@@ -63,10 +70,16 @@ class MarginLog:
     flipped: tuple[int, int] | None = None
     _is_reduced: bool = False
     count: int = 0
+    _joins: bool = False  # constants may be among elements
+    _asked: Container[str] = ()  # ops whose steps are logged: stated ones, and choices
 
     def enter(self, owner: str, claim: Claim, is_claim: bool) -> None:
+        ops = ops_in(claim.expr)
         self.owner, self.is_claim, self.count = owner, is_claim, 0
-        self._is_reduced = is_claim and not _REDUCING.isdisjoint(ops_in(claim.expr))
+        self._is_reduced = is_claim and not _REDUCING.isdisjoint(ops)
+        self._joins = self._joins or not JOINS.isdisjoint(ops)
+        rounds = frozenset[str]() if ROUNDING_OPS.isdisjoint(ops) else ROUNDING_OPS
+        self._asked = rounds.union((TESTS | {"div"}).intersection(ops), CHOOSES if self._joins else ())
 
     def flip(self, before: int, op: str, result: Any) -> Any:
         """Return a result, flipped if it is the one; `before` margins came before."""
@@ -86,6 +99,13 @@ class MarginLog:
             left - right, scale, is_stated
         )
         self.count += 1
+
+    def add_steps(self, op: str, args: tuple[Any, ...], result: Any) -> None:
+        """Log roundings, tests for overflow and choices that are asked for."""
+        for margin in step_margins(op, args, result) if op in self._asked and not self.is_in_rule else ():
+            if margin is not None:
+                self.margins[BranchSite(self.owner, self.count, "int" if op == "to" else op)] = margin
+            self.count += 1
 
 
 class MarginTensor(Operators):
@@ -122,6 +142,8 @@ class MarginTensor(Operators):
         log, before, is_truncated = found[0].log, found[0].log.count, any(value.is_truncated for value in found)
         result = Tensor.__apply_op__(op, given) if any(map(_holds_tensor, given)) else op.compute(given)
         _note_margins(log, op, given, result, is_truncated)
+        if is_truncated or any(map(is_real, given)):
+            log.add_steps(op.name, given, result)
         if op.kinks and op.elementwise and not log.is_in_rule:
             _run_rules(log, op, result, given)
         return _wrap(
@@ -163,8 +185,9 @@ def _run_rules(log: MarginLog, op: Op, result: Any, args: tuple[Any, ...]) -> No
 
 def branching_owners(case: Case) -> frozenset[str]:
     """Return the entries and claims that may compare numbers."""
-    stated = [*case.graph.items(), *named_claims(case)]
-    return frozenset(name for name, claim in stated if any(map(_may_branch, ops_in(claim.expr))))
+    stated = [(name, ops_in(claim.expr)) for name, claim in (*case.graph.items(), *named_claims(case))]
+    chooses = CHOOSES if any(not JOINS.isdisjoint(ops) for _, ops in stated) else frozenset[str]()
+    return frozenset(name for name, ops in stated if not chooses.isdisjoint(ops) or any(map(_may_branch, ops)))
 
 
 @cache
@@ -187,7 +210,7 @@ def has_no_slope(case: Case, site: BranchSite) -> bool:
     is_spelled_out = stated is not None and (
         site.op == "to" or site.op in FLIPPABLE_OPS.intersection(ops_in(stated.expr))
     )
-    return is_spelled_out or has_rounding_op(case, site)
+    return is_spelled_out or site.op in TESTS | CHOOSES or has_rounding_op(case, site)
 
 
 def has_rounding_op(case: Case, site: BranchSite) -> bool:
@@ -304,12 +327,12 @@ def compared_operands(name: str, args: tuple[Any, ...], result: Any, is_claim: b
         yield from ((arg, 0.0) for arg in args[1:2] if is_real(arg))
     elif name in _TRUTH or (name == "to" and result.dtype.kind == "b"):
         yield from ((arg, 0.0) for arg in args[:2] if is_real(arg))
-    elif is_claim and name in _EDGES and is_real(args[0]):
-        yield _EDGES[name](args[0]), 0.0
+    elif is_claim and name in EDGES and is_real(args[0]):
+        yield EDGES[name](args[0]), 0.0
 
 
 def truncates_to_integers(name: str, args: tuple[Any, ...], result: Any) -> bool:
-    return name == "to" and is_real(args[0]) and result.dtype.kind in "iu"
+    return name in ("to", "argmax", "argmin") and is_real(args[0]) and result.dtype.kind in "iu"
 
 
 def is_real(value: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.branches.branch_sites import BranchSite, Margin, SearchTargets, are_goals_met
+from gradcheck.checks.branches.branch_sites import BranchSite, Margin, SearchTargets, are_goals_met, step_margins
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,20 @@ def test_of_two_margins_one_element_is_to_be_on_both_sides() -> None:
     goals = [(ABOVE, 1), (OTHER, -1)]
     assert are_goals_met(goals, [margin(1, -1), margin(-1, 1)])
     assert not are_goals_met(goals, [margin(1, -1), margin(1, -1)])
+
+
+def test_a_rounding_has_a_margin_for_each_sign_met() -> None:
+    found = [*step_margins("floor", (np.array([0.5, 2.0]),), np.array([0.0, 2.0]))]
+    assert [None if margin is None else margin.numbers.tolist() for margin in found] == [[-1.0, 0.5], None]
+    (quotient, _) = step_margins("fmod", (np.array([300.0]), 100.0), np.array([0.0]))
+    assert quotient is not None
+    assert quotient.numbers.tolist() == [1.5]
+    assert not [*step_margins("div", (np.ones(2), 2.0, None), np.ones(2))]  # a division that rounds nothing
+
+
+def test_overflow_and_choices_have_outcomes() -> None:
+    (margin,) = step_margins("nan_to_num", (np.array([1.0, np.inf]),), np.array([1.0, 0.0]))
+    assert margin is not None
+    assert (margin.numbers > 0).tolist() == [False, True]
+    found = [*step_margins("argmax", (np.array([3.0, 1.0, 2.0]),), np.array(0))]
+    assert [bool(one.numbers > 0) for one in found if one is not None] == [True, False, False, False]
