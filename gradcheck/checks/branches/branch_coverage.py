@@ -18,6 +18,7 @@ from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.checks.branches.branch_search import BranchSearch
 from gradcheck.checks.branches.branch_sites import EQUALITY_OPS, BranchSite, Margin, SearchBudget, as_array
 from gradcheck.checks.branches.margin_recording import (
+    EDGES,
     MarginLog,
     WrappedNames,
     branching_owners,
@@ -56,6 +57,7 @@ class BranchCoverage:
         self._ops = {name: sum(1 for _ in claim.expr.walk()) for name, claim in named_claims(case)}
         self.kink_points: list[Point] = []
         self._visited: dict[BranchSite, set[int]] = {}
+        self._outside: set[tuple[BranchSite, int]] = set()  # sides with an element at which gradients are NaN
         self._guards: dict[BranchSite, bool] = {}  # whether a comparison only guards a division
         self._observed: dict[BranchSite, set[int]] = {}  # of claims' comparisons: the sides that mattered
         self._points: list[Point] = []
@@ -116,6 +118,10 @@ class BranchCoverage:
         """Return whether a point is on this side; edges always count as visited."""
         return side in self._visited.get(site, {side}) or (side == 0 and site.op not in EQUALITY_OPS)
 
+    def is_undefined(self, site: BranchSite, side: int) -> bool:
+        """Return whether gradients are NaN at all elements met on this side."""
+        return (site, side) in self._outside and not self.is_visited(site, side)
+
     def is_unobserved(self, site: BranchSite, side: int) -> bool:
         """Return whether this side has never mattered, while another has."""
         shown = self._observed.get(site, ())
@@ -150,8 +156,22 @@ class BranchCoverage:
         return sides_met(self._margins(point), near=False)
 
     def _margins(self, point: Point) -> Mapping[BranchSite, Margin]:
-        scope = point.scope(point.last_step) if point.is_complete else None
-        return margins_at(point.problem, final_gradients(point), self._owners, scope)
+        """Return margins, of claims only where their gradient is defined."""
+        scope, gradients = point.scope(point.last_step) if point.is_complete else None, final_gradients(point)
+        found = margins_at(point.problem, gradients, self._owners, scope)
+        undefined = {n: lost for n, g in gradients.items() if (lost := np.isnan(g)).any()}
+        return (
+            {site: self._in_domain(site, margin, undefined) for site, margin in found.items()} if undefined else found
+        )
+
+    def _in_domain(self, site: BranchSite, margin: Margin, undefined: Mapping[str, np.ndarray]) -> Margin:
+        names = [n for n, claims in self._case.formulas.items() if any(c.text == site.owner for c in claims)]
+        lost = [undefined[n] for n in names or undefined if n in undefined and undefined[n].shape == margin.scale.shape]
+        if not lost or site.owner in self._graph or site.op in EDGES:
+            return margin
+        outside = np.all(lost, axis=0)
+        self._outside |= {(site, side) for side in site.sides if site.is_on(margin.numbers[outside], side)}
+        return margin._replace(difference=np.where(outside, np.nan, margin.numbers))
 
     def missing_goals(self) -> Iterator[tuple[BranchSite, int]]:
         """Yield the sides still unvisited, then unobserved ones, then edges."""
@@ -209,7 +229,7 @@ class BranchCoverage:
 def _same_side(one: Margin, other: Margin, side: int) -> set[int]:
     """Return the side of a margin that is another one or its opposite."""
     a, b = one.numbers, other.numbers
-    signs = [sign for sign in (1, -1) if a.shape == b.shape and np.array_equal(a, sign * b)]
+    signs = [sign for sign in (1, -1) if a.shape == b.shape and np.array_equal(a, sign * b, equal_nan=True)]
     return {sign * side for sign in signs} | ({side} if one is other else set())
 
 
