@@ -49,8 +49,8 @@ def _is_open(c: Comparison) -> bool:
     A formula is right if it is so of either function, and wrong if it is so of both."""
     if c.what is ClaimKind.WRONG_FORMULA:
         return c.status == "passed"
-    is_open = c.status != "passed" or c.has_note("branch_not_visited") or c.has_note("sides_not_searched")
-    return c.what.is_general and is_open
+    unsure = ("branch_not_visited", "sides_not_searched", "sizes_not_tried")
+    return c.what.is_general and (c.status != "passed" or any(map(c.has_note, unsure)))
 
 
 def _approximations(case: Case) -> list[Op]:

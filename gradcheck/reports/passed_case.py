@@ -23,7 +23,7 @@ _OTHER_POINTS = (("moved", "other numbers"), ("incoming", "other incoming gradie
 #: Notes on what formulas do not hold for, or were not tried at, and the most of them in a line.
 _LIMITS = (
     *("no_elements", "same_sides", "size_stays", "size_stays_small", "input_stays"),
-    *("sides_not_searched", "branch_not_visited"),
+    *("sides_not_searched", "branch_not_visited", "sizes_not_tried"),
     *("torch_approximates", "gradient_is_zero", "incoming_is_one", "vanishes_here"),
 )
 _MOST_LIMITS = 2

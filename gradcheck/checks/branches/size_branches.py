@@ -8,6 +8,7 @@ drawn ones are varied.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, TypeAlias
@@ -18,8 +19,8 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.array_structures import STRUCTURES, Structure
 from gradcheck.language.case import Case
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name
-from gradcheck.language.expr.traverse import free_names, postorder
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name, Named
+from gradcheck.language.expr.traverse import free_names, ops_in, postorder
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 from gradcheck.language.sampling import draw, drawn_leaves, graph_values
@@ -29,6 +30,9 @@ Sizes = Mapping[str, int]
 
 #: Sizes besides those near literals, a bound of such literals, and the most combinations.
 _PLAIN, _LARGEST, _MOST = range(1, 13), 65, 3000
+#: Sizes that one word takes while others stay, a bound of sizes beside literals, and of elements that are tried.
+_FAR, _FARTHEST, _AFFORDABLE = (*range(13, 65), 80, 120, 180, 270, 400, 600, 900), 1_000_000, 3000
+_MAKES = frozenset(("arange", "ones", "zeros", "full", "eye"))
 #: Sizes for claims that choose among sizes, in the words' order.
 _GENERIC_SIZES = ((7, 4, 9, 5), (5, 3, 8, 7), (9, 6, 4, 11))
 #: Ops that choose nothing.
@@ -50,13 +54,10 @@ class SizeBranches:
     def __init__(self, case: Case) -> None:
         self.case, self.words = case, symbolic_sizes(case)
         claimed, words = formula_expressions(case) if self.words else [], {*self.words}
-        self._choices = choice_nodes(claimed, words)
+        self._choices = choice_nodes([*claimed, *(claim.expr for claim in case.graph.values())], words)
         self.nodes = [*self._choices, *zero_tests(claimed, words)]
-        self._shapes = (
-            LinearShapes(case)
-            if any(isinstance(part, Attribute) for node in self.nodes for part in node.walk())
-            else None
-        )
+        asks_shapes = any(isinstance(part, Attribute) for node in self.nodes for part in node.walk())
+        self._shapes = LinearShapes(case) if asks_shapes else None
         named = {part.name for node in self.nodes for part in postorder(node) if isinstance(part, (Name, Gradient))}
         of_shapes = () if self._shapes is None else [w for w in self.words if self._shapes.depend_on(w, named)]
         self._relevant_words = named.intersection(self.words).union(of_shapes)
@@ -81,11 +82,17 @@ class SizeBranches:
             if self._outcomes(sizes) - self._seen:
                 yield sizes
 
-    def generic_sizes(self, own: Sizes, held: Collection[str]) -> Iterator[dict[str, int]]:
-        """Yield sizes without 1, multiples or equals, as far as possible.
+    def unseen_nodes(self, sizes: Sizes) -> list[Expr]:
+        return [self.nodes[number] for number, _ in self._outcomes(sizes) - self._seen]
 
-        `roll(x, n, 0)` of n numbers differs there. `held` words stay.
-        """
+    def is_too_large(self, sizes: Sizes, own: Sizes) -> bool:
+        """Return whether a tensor has too many elements to be tried."""
+        self._shapes = self._shapes or LinearShapes(self.case)
+        here, there = ([math.prod(a.shape) for a in self._shapes.at(s).values()] for s in (own, sizes))
+        return max(there, default=0) > max(_AFFORDABLE, *here)
+
+    def generic_sizes(self, own: Sizes, held: Collection[str]) -> Iterator[dict[str, int]]:
+        """Yield sizes unlike 1 and each other, but `held` ones."""
         stated = {} if self.case.generalize is None else self.case.generalize.dims
         for listed in _GENERIC_SIZES if self._choices else ():
             drawn = {word: listed[place % len(listed)] for place, word in enumerate(self.words)}
@@ -96,9 +103,9 @@ class SizeBranches:
         return node_outcomes(self.nodes, sizes, {} if self._shapes is None else self._shapes.at(sizes))
 
     def _candidates(self, own: Sizes, held: Collection[str]) -> list[dict[str, int]]:
-        written = _literal_integers(self.nodes, _LARGEST)
-        listed = sorted({*_PLAIN, *(size for v in written for size in (v - 1, v, v + 1, 2 * v, 3 * v))})
-        stated = size_bounds(self.case)
+        written = _literal_integers(self.nodes, _FARTHEST)
+        beside = {size for v in written for size in (v - 1, v, v + 1, 2 * v, 3 * v)}
+        listed, stated = sorted({*_PLAIN, *(s for s in beside if s < _LARGEST)}), size_bounds(self.case)
         choices = [
             _within(listed, *stated.get(word, (1, max(listed))))
             if word in self._relevant_words and word not in held
@@ -106,13 +113,21 @@ class SizeBranches:
             for word in self.words
         ]
         total = int(np.prod([len(choice) for choice in choices], dtype=float))
-        if total <= _MOST:
-            chosen: Sequence[Sequence[int]] = list(product(*choices))
-        else:
-            generator = stream(0, "sizes of branches")
-            chosen = [[int(generator.choice(choice)) for choice in choices] for _ in range(_MOST)]
+        generator = stream(0, "sizes of branches")
+        drawn = ([int(generator.choice(choice)) for choice in choices] for _ in range(_MOST))
+        chosen = product(*choices) if total <= _MOST else drawn
         found = [{**own, **dict(zip(self.words, one, strict=True))} for one in chosen]
+        most = min(_FARTHEST ** (1 / _dimensions(node)) for node in self.nodes)
+        for word, choice in zip(self.words, choices, strict=True):
+            low, high = stated.get(word, (1, most)) if len(choice) > 1 else (1, 0)
+            found += [{**own, word: size} for size in beside.union(_FAR) - {*listed} if low <= size <= min(high, most)]
         return sorted(found, key=lambda sizes: sum(sizes[word] for word in self.words))
+
+
+def _dimensions(node: Expr) -> int:
+    """Return the most dimensions of arrays that the node makes, or 1."""
+    ops, names = ops_in(node), sum(isinstance(part, Name) for part in node.walk())
+    return 1 if _MAKES.isdisjoint(ops) else max(1, names + ops.get("eye", 0))
 
 
 def _literal_integers(nodes: Sequence[Expr], below: int) -> set[int]:
@@ -169,8 +184,12 @@ def _parts(exprs: Sequence[Expr], words: Collection[str]) -> Iterator[tuple[Expr
     static: dict[int, bool] = {}
     for expr in exprs:
         for node in postorder(expr):
-            is_leaf = isinstance(node, (Literal, Attribute)) or (isinstance(node, Name) and node.name in words)
-            static[id(node)] = is_leaf or (bool(node.children) and all(static[id(child)] for child in node.children))
+            is_leaf = node.name in words if isinstance(node, Named) else not node.children
+            static[id(node)] = (
+                is_leaf
+                or isinstance(node, Attribute)
+                or (bool(node.children) and all(static[id(child)] for child in node.children))
+            )
             yield node, static[id(node)]
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from gradcheck.checks.branches.branch_coverage import BranchCoverage, has_underflowing_squares, side_condition
 from gradcheck.checks.branches.branch_sites import Goal, SearchBudget
+from gradcheck.checks.branches.margin_recording import named_claims
 from gradcheck.checks.branches.search_variables import scaled_incoming
 from gradcheck.checks.branches.size_branches import ConstantBranches, SizeBranches
 from gradcheck.checks.claims.certificates import proved_formulas
@@ -39,6 +40,7 @@ class ChoiceTrials:
         self.case, self.points = case, points
         self._compare, self._count = compare, count
         self.choice_sizes: list[Mapping[str, int]] = []  # at which claims choose differently
+        self.unvisited: list[Fact] = []  # sizes with other outcomes, too large to try
 
     def visit(self) -> None:
         """Add trials for unvaried sizes, choices of sizes and of constants."""
@@ -72,10 +74,19 @@ class ChoiceTrials:
                 self._visit_sizes(sizes, branches)
         searched = self._count
         for sizes in islice(branches.unseen_sizes(own, held), 4 * _MAX_TRIALS):
-            if self._count - searched >= _MAX_TRIALS:
-                break
-            self._visit_sizes(sizes, branches)
+            if branches.is_too_large(sizes, own):
+                self._name_too_large(sizes, branches)
+            elif self._count - searched < _MAX_TRIALS:
+                self._visit_sizes(sizes, branches)
         self.choice_sizes = branches.distinct_kinds(self._visited_sizes())[1:]
+
+    def _name_too_large(self, sizes: Mapping[str, int], branches: SizeBranches) -> None:
+        own, nodes = self.points.own.problem.sizes, branches.unseen_nodes(sizes)
+        where = ", ".join(f"{word} = {size}" for word, size in sizes.items() if size != own[word])
+        for name, claim in (*self.case.graph.items(), *named_claims(self.case)):
+            if any(part in nodes for part in claim.expr.walk()):
+                self.unvisited.append(fact("sizes_not_tried", owner=name, where=where))
+        branches.mark_seen(sizes)
 
     def _try_constant_choices(self) -> None:
         """Add trials for other outcomes with drawn labels, indices and masks."""
@@ -194,6 +205,8 @@ class BranchCoverageTrials:
                     break
             else:
                 self._unsearched.update([goal] * self._budget.is_spent)
+                if coverage.is_undefined(*goal) and not self._budget.is_spent:
+                    continue
                 if not coverage.is_visited(*goal):
                     yield goal
                 elif coverage.is_unobserved(*goal):

@@ -102,7 +102,7 @@ class _OtherPoints:
         listed = (*self.case.formulas.get(c.tensor, ()), *self.case.wrong_formulas.get(c.tensor, ()), *self.case.checks)
         steps = {step for claim in listed if claim.text == c.formula for step in self.case.let_steps_of(claim.expr)}
         of_claim = [n for n in self.unvisited_sides if n["owner"] in {*self.case.graph, *steps, c.formula}]
-        visible = list({n["where"] or n: n for n in of_claim if n.kind == "branch_not_visited"}.values())
+        visible = list({n["where"] or n: n for n in of_claim if n.kind != "sides_not_searched"}.values())
         unsearched = [n for n in of_claim if n.kind == "sides_not_searched"]
         where = tuple(dict.fromkeys(text for n in unsearched for text in n["where"] if text))
         return [fact("sides_not_searched", sides=len(unsearched), where=where), *visible] if unsearched else visible
@@ -211,6 +211,7 @@ class _OtherPoints:
         )
         choices.visit()
         self.choice_sizes = choices.choice_sizes
+        self.unvisited_sides += choices.unvisited
         return self.count - before
 
     def _try_incoming(self) -> int:

@@ -154,6 +154,7 @@ add_phrases(
         "where_element": "where {tensor} {condition}",
         "where_some_element": "where some {tensor} {condition}",
         "branch_not_visited": "not decided for {where:if {where}|numbers on the other side of `{op}` in {owner}}",
+        "sizes_not_tried": "not decided for {where}: too large to be tried",
         "sides_not_searched": "not decided for {sides} side{sides:s} of comparisons, since the budget of their "
         "search is spent{where:if : {where:commas}}",
         "size_stays": "{size} stays {value}{tensor:if : {tensor} is written out}",

@@ -7,6 +7,8 @@ import pytest
 from gradcheck import run
 from gradcheck.checks.branches.size_branches import SizeBranches, drawn_integers
 from gradcheck.language.sampling import draw
+from gradcheck.reports.passed_case import is_qualified
+from gradcheck.reports.phrases import say
 from tests.checks.build import context_of
 from tests.checks.conftest import Check
 from tests.from_text import case_of
@@ -149,3 +151,36 @@ def test_draws_that_leave_no_gradient_are_looked_at_as_well(check: Check) -> Non
         formulas: {x: "grad(y) * mask + (mask.sum() == 0) * x"}
         """)
     assert case.status == "failed"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        *("n**2 > 500", "n * m >= 400", "x.numel() > 300", "2**n > 1e9", "sqrt(n) > 6", "n // 7 > 3", "n // 100 == 1"),
+        *("round(n / 100) == 1", "arange(n)[:, None] == 17", "arange(n)[:, None] > 19", "n >= 500"),
+    ],
+)
+def test_conditions_of_far_sizes(check: Check, condition: str) -> None:
+    """They are evaluated at sizes, not solved."""
+    formula = f"{{{GRAPH}, formulas: {{x: '2 * x * grad(y) * where({condition}, 2, 1)'}}}}"
+    assert check(formula, corrected=False).status == "failed"
+
+
+def test_sizes_in_the_graph_choose_too(check: Check) -> None:
+    case = "{{dims: {{n: 4}}, inputs: {{x: 'randn(n)'}}, graph: {{y: 'x.sum() * {}'}}, formulas: {{x: ones(n)}}}}"
+    assert check(case.format("(1 + n // 100)"), corrected=False).status == "failed"
+    assert check(case.format("(1 + (n * n > 500))"), corrected=False).status == "failed"
+
+
+@pytest.mark.parametrize(("condition", "sizes"), [("n < 100000", "n = 100000"), ("n * m < 100000", "n = 99999")])
+def test_sizes_that_cost_too_much_are_named(check: Check, condition: str, sizes: str) -> None:
+    case = check(f"{{{GRAPH}, formulas: {{x: '2 * x * grad(y) * ({condition})'}}}}")
+    assert case.status == "passed"
+    told = [say(note) for c in case.comparisons for note in c.notes]
+    assert f"not decided for {sizes}: too large to be tried" in told
+    assert is_qualified(case)
+
+
+def test_bounds_of_sizes_hold(check: Check) -> None:
+    case = check(f"{{{GRAPH}, formulas: {{x: '2 * x * grad(y) * (n < 100000)'}}, generalize: {{dims: {{n: [1, 9]}}}}}}")
+    assert not any(c.has_note("sizes_not_tried") for c in case.comparisons)

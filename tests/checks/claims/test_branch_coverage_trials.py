@@ -234,3 +234,63 @@ def test_sides_without_a_search_are_said(check: Check, monkeypatch: pytest.Monke
     )
     assert is_qualified(case)
     assert say(note) in " ".join(passed_remarks(case))
+
+
+SQUARE = "dims: {n: 4}, inputs: {x: 'randn(n)'}, graph: {y: (x * x).sum()}"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *("round(x / 1000)", "trunc(x / 64)", "floor(abs(x) / 100)", "(x / 200).int()", "abs(x) // 100"),
+        *("x - fmod(x, 100)", "trunc(x.sum() / 100)", 'div(x, 70, rounding_mode="trunc")', "(x.long() // 200) * 1.0"),
+        *("isinf(exp(x))", "~isfinite(exp(x))", "isinf(exp(x * x))", "isinf(1e300 * x)", "isnan(exp(x) / exp(x))"),
+        "nan_to_num(exp(x) - exp(x), nan=1)",
+        *("argmax(cat([zeros(1) + 90, x])) * 1.0", "sort(cat([x, zeros(1) + 300]))[0][-1] - 300"),
+        "cummax(cat([zeros(1) + 400, x]), 0)[0][-1] - 400",
+    ],
+)
+def test_steps_overflow_and_choices_are_visited(check: Check, wrong: str) -> None:
+    assert check(f"{{{SQUARE}, formulas: {{x: '2 * x + {wrong}'}}}}", corrected=False).status == "failed"
+
+
+@pytest.mark.parametrize(
+    "factor", ["(1 + trunc(x / 500))", "(1 + floor(abs(x) / 100))", "(1 + (x.long() // 200) * (x > 0))"]
+)
+def test_roundings_of_the_graph_are_visited(check: Check, factor: str) -> None:
+    case = (
+        f"{{dims: {{n: 4}}, inputs: {{x: 'randn(n)'}}, graph: {{y: (x * {factor}).sum()}}, formulas: {{x: ones(n)}}}}"
+    )
+    assert check(case, corrected=False).status == "failed"
+
+
+def test_a_place_among_more_elements_than_there_are_is_named(check: Check) -> None:
+    case = check("{dims: {n: 4}, inputs: {x: 'randn(n)'}, graph: {y: x.sum() * (1 + (x.argmax() > 20))}, "
+                 "formulas: {x: ones(n)}}")  # fmt: skip
+    assert is_qualified(case)
+
+
+@pytest.mark.parametrize("formula", ["floor(x)", "where(isfinite(x), floor(x), 0)"])
+def test_right_ones_with_steps_pass(check: Check, formula: str) -> None:
+    graph = "inputs: {x: 'randn(n)'}, graph: {y: (floor(x) * x).sum()}"
+    assert check(f"{{dims: {{n: 4}}, {graph}, formulas: {{x: '{formula}'}}}}").status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("graph", "formula"),
+    [
+        ("sqrt(x)", "0.5 / sqrt(abs(x))"),
+        ("xlogy(x, x)", "1 + log(abs(x))"),
+        ("acosh(1 + x)", "1 / sqrt(abs(x * (x + 2)))"),
+    ],
+)
+def test_sides_are_visited_where_the_graph_is_defined(check: Check, graph: str, formula: str) -> None:
+    claim = f"graph: {{y: '{graph}.sum()'}}, formulas: {{x: '{formula} + (x < 1e-3)'}}"
+    case = f"{{dims: {{n: 4, m: 3}}, inputs: {{x: 'randn(n)'}}, {claim}}}"
+    assert check(case, corrected=False).status == "failed"
+
+
+def test_a_side_where_nothing_is_defined_is_no_limit(check: Check) -> None:
+    case = check("{dims: {n: 4}, inputs: {x: 'randn(n)'}, graph: {y: sqrt(x).sum()}, "
+                 "formulas: {x: 'where(x > 0, 0.5 / sqrt(x), nan)'}}")  # fmt: skip
+    assert not any(c.has_note("branch_not_visited") for c in case.comparisons if c.formula)
