@@ -113,8 +113,11 @@ def is_qualified(case: CaseResult) -> bool:
 
 
 def _is_limit(note: Fact, c: Comparison) -> bool:
-    """Return whether a claim is restricted; a proof is for all of an input."""
-    return note.kind in _LIMITS and not (note.kind == "input_stays" and c.certificate)
+    """Return whether a claim is restricted.
+
+    A proof is for all numbers of an input; a check is no claim about them."""
+    is_for_all = c.certificate or c.what is ClaimKind.CHECK
+    return note.kind in _LIMITS and not (note.kind == "input_stays" and is_for_all)
 
 
 def _conventions(case: CaseResult) -> list[str]:
