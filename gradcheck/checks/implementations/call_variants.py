@@ -17,7 +17,7 @@ from gradcheck.engines.implementation.code_run import MIN_DIMENSIONS, PLAIN_CALL
 from gradcheck.language.case import Step
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
-from gradcheck.language.trial_draws import listed_sizes, size_bounds
+from gradcheck.language.trial_draws import size_bounds
 
 #: The memory layouts of which any numbers can be.
 LAYOUTS: tuple[Layout, ...] = ("strided", "sliced", "transposed", "channels_last", "offset")
@@ -87,7 +87,7 @@ def _layouts(own: Problem, engine: CodeEngine) -> Iterator[CallVariant]:
 def _empty_variants(context: Context) -> Iterator[CallVariant]:
     own = context.points.own.problem
     stated = size_bounds(own.case)
-    fixed = {*context.points.fixed_sizes, *listed_sizes(own.case)}
+    fixed = context.points.fixed_sizes
     free = [word for word in own.sizes if word not in fixed and stated.get(word, (0, 0))[0] == 0]
     for number, word in enumerate(free[:_MOST_INPUTS]):
         point = context.points.point_of_sizes({**own.sizes, word: 0}, _EMPTY + number, 1)

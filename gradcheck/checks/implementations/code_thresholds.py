@@ -120,7 +120,7 @@ def _sizes(context: Context, blocks: Iterable[int]) -> Iterator[Mapping[str, int
     """Yield sizes a little beyond each block."""
     own = context.points.own.problem
     largest = max([array.size for array in own.inputs.values()], default=1)
-    fixed = {*context.points.fixed_sizes, *listed_sizes(own.case)}
+    fixed = context.points.fixed_sizes
     for block in blocks:
         for word, size in own.sizes.items():
             if word not in fixed and largest / max(size, 1) * block <= MAX_BLOCK_ELEMENTS:

@@ -29,6 +29,7 @@ from gradcheck.language.sampling import MOST_IN_TRIALS, draw, graph_values, inpu
 from gradcheck.language.trial_draws import (
     Variation,
     graph_sizes,
+    listed_sizes,
     move_numbers,
     moves_literals,
     redraw_literal,
@@ -259,9 +260,9 @@ class Points:
 
     @cached_property
     def fixed_sizes(self) -> frozenset[str]:
-        """The sizes that cannot change, since literals have them."""
+        """The sizes that keep to the case's, or to the list that it gives."""
         sizes = structural_sizes(self.own.problem, lambda problem: claims_fit(Point(problem, self.engines)))
-        return sizes | pinned_sizes(self.own.problem)
+        return sizes | pinned_sizes(self.own.problem) | listed_sizes(self.own.problem.case).keys()
 
     @cached_property
     def _stuck_sizes(self) -> frozenset[str]:

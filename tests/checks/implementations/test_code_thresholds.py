@@ -186,3 +186,10 @@ def test_dims_that_have_one_size_together(
     case = case_of(f"inputs:{inputs}\ngraph: {{y: {graph}}}\nbackward: {{y: randn_like(y)}}\n")
     found = [tuple(f"{name}{dim}" for name, dim in group) for group in size_groups(draw(case))]
     assert found == groups
+
+
+def test_no_other_size_is_tried_than_those_of_a_list() -> None:
+    def shape_of_four(x: torch.Tensor) -> torch.Tensor:
+        return x * x.shape[1] ** 0.5  # raises nothing at another size
+
+    check_function(shape_of_four, x=(3, 4), spec="2 * x", choices={"sizes": {4: [4]}})
