@@ -28,7 +28,7 @@ from gradcheck.engines.implementation.saved_tensors import (
 )
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
-from gradcheck.language.case import Case
+from gradcheck.language.case import Case, StatedTolerance
 from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import random_direction, random_directions, stream
@@ -74,7 +74,10 @@ def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]
     found = [c for c in found if c.tensor in case.inputs]
     found = [c for c in found if alone or c.mismatch is None or c.mismatch.kind != "differences_disagree"]
     found = [c for c in found if c.status != "undecided"]
-    found = [c for c in found if c.status != "failed" or differs(c.got_array, c.want_array, problem.dtype)]
+    part = float(
+        np.sqrt((context.case.engine_tolerance or StatedTolerance()).rtol or 0.0)
+    )  # what a derivative makes of it
+    found = [c for c in found if c.status != "failed" or differs(c.got_array, c.want_array, problem.dtype, part)]
     if any(c.status == "failed" and is_undefined(c) for c in found) and _is_at_kink(context):
         found = [c for c in found if c.status != "failed" or not is_undefined(c)]
     return [_explained(second, engine, c, c.tensor in incoming) if c.status == "failed" else c for c in found]
@@ -161,13 +164,13 @@ def _lost_part(second: Context, engine: CodeEngine, c: Comparison) -> Diagnosis 
     return None
 
 
-def differs(got: np.ndarray | None, want: np.ndarray | None, dtype: np.dtype) -> bool:
-    """Return whether an error exceeds two roundings of the dtype."""
+def differs(got: np.ndarray | None, want: np.ndarray | None, dtype: np.dtype, part: float = 0.0) -> bool:
+    """Return whether an error exceeds two roundings of the dtype, and a part."""
     if got is None or want is None or got.shape != want.shape:
         return True
     with np.errstate(all="ignore"):
         off, size = np.max(np.abs(wide(got) - wide(want)), initial=0.0), np.max(np.abs(wide(want)), initial=0.0)
-    return exceeds_rounding(float(off), float(size), dtype)
+    return not off <= part * size and exceeds_rounding(float(off), float(size), dtype)
 
 
 def exceeds_rounding(off: float, size: float, dtype: np.dtype) -> bool:

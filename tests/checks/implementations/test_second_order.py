@@ -202,3 +202,21 @@ def test_code_alone_is_held_to_its_gradients(spec: Any) -> None:
     check_function(functions.Doubled.apply, x=(3, 2), spec=spec)
     with pytest.raises(AssertionError, match="it has the wrong sign"):
         check_function(functions.WrongRules.apply, x=(3, 2), spec=spec)
+
+
+class Approximated(torch.autograd.Function):
+    """Its derivative has an error of 1e-8, and that of the second one is a hundred times larger."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return torch.exp(x)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return g * (torch.exp(x) + 1e-8 * torch.sin(100 * x.detach()))
+
+
+def test_a_stated_tolerance_leaves_second_order_half_of_its_digits() -> None:
+    check_function(Approximated.apply, x="uniform(0, 1, [6])", choices={"tolerance": 1e-7})
