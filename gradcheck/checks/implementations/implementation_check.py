@@ -183,23 +183,24 @@ def _excuse_differences(context: Context, rounding: CodeRounding) -> None:
 
 
 def _excuse_reference(context: Context) -> None:
-    """Pass gradients if the core and finite differences confirm the code.
+    """Pass gradients if finite differences confirm the code.
 
-    The reference is wrong then."""
+    The reference is wrong then. Where the core agrees with the code, one element decides for all points."""
     verdicts: dict[str, Fact | None] = {}
     for place, c in enumerate(context.found):
         if c.status != "failed" or c.what is not ClaimKind.GRADIENT or verdicts.get(c.tensor, c) is None:
             continue
-        if not _core_agrees_with_code(context, c):
-            verdicts[c.tensor] = None
-        elif c.tensor not in verdicts:
-            alone = Context(context.case, context.options, context.engines, context.points)
-            alone.found = [c]
-            assign_blame(alone)
-            verdicts[c.tensor] = alone.found[0].verdict if alone.found[0].status == "passed" else None
-        verdict = verdicts[c.tensor]
+        is_known = c.tensor in verdicts and _core_agrees_with_code(context, c)
+        verdict = verdicts[c.tensor] = verdicts[c.tensor] if is_known else _verdict_against_reference(context, c)
         if verdict is not None:
             context.found[place] = c.without_numbers("passed", verdict=verdict)
+
+
+def _verdict_against_reference(context: Context, c: Comparison) -> Fact | None:
+    alone = Context(context.case, context.options, context.engines, context.points)
+    alone.found = [c]
+    assign_blame(alone)
+    return alone.found[0].verdict if alone.found[0].status == "passed" else None
 
 
 def _core_agrees_with_code(context: Context, c: Comparison) -> bool:

@@ -170,3 +170,24 @@ def test_code_passes_where_torch_is_wrong() -> None:
     assert found.exit_code == 0
     with pytest.raises(AssertionError):
         check_function(Wrong.apply, x=(3, 2), spec="F.hardsigmoid(x)")
+
+
+class Sigmoidal(torch.autograd.Function):
+    """Smooth at 0, where torch takes 0 for the derivative of `abs`, and so for its own."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        half = 0.5 * (1 + x.abs()) ** -2.0
+        return torch.where(x < 0, half, 1 - half)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return g * (1 + x.abs()) ** -3.0
+
+
+@pytest.mark.parametrize("x", [(4, 5), torch.tensor([0.0, 1.0, -2.0], dtype=torch.float64)])
+def test_code_is_right_where_differences_say_so_and_torch_is_wrong(x: Any) -> None:
+    half = "0.5 * (1 + abs(x)) ** -2.0"
+    check_function(Sigmoidal.apply, x=x, spec=f"where(x < 0, {half}, 1 - {half})")
