@@ -125,8 +125,7 @@ class _Tree:
             for below, files in folders_below(self.top if is_above else real):
                 here = os.path.relpath(below, self.top).replace(os.sep, "/")
                 holds_modules = not isinstance(files, OSError) and any(name.endswith(_MODULES) for name in files)
-                is_cache = os.path.basename(below) == "__pycache__"
-                is_left_out = is_cache or (is_environment(below) and not holds_modules)
+                is_left_out = below.endswith("__pycache__") or (is_environment(below) and not holds_modules)
                 if is_left_out and not _entries_of_folder("HEAD", here):  # else somebody's commit has it
                     left_out.append(os.path.join(below, ""))
                 is_unread = f"{below}{os.sep}".startswith(tuple(left_out))

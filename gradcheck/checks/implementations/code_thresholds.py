@@ -158,16 +158,11 @@ def _has_size_of_another(own: Problem, problem: Problem, c: Comparison) -> bool:
     The two sizes are equal at the own numbers, and the code may be meant for equal ones."""
     if c.status != "failed" or c.mismatch is None or c.mismatch.kind != "shapes_differ" or c.tensor not in own.inputs:
         return False
+    sizes = {name: zip(array.shape, _arrays(own)[name].shape, strict=True) for name, array in _arrays(problem).items()}
+    others = {pair for name, pairs in sizes.items() if name != c.tensor for pair in pairs}
     got, want, before = c.mismatch["got"], c.mismatch["want"], own.inputs[c.tensor].shape
-    others = {
-        (size, first)
-        for name, array in _arrays(problem).items()
-        for size, first in zip(array.shape, _arrays(own)[name].shape, strict=True)
-        if name != c.tensor
-    }
-    return len(got) == len(want) and all(
-        size == right or (size, first) in others for size, right, first in zip(got, want, before, strict=True)
-    )
+    of_axes = zip(got, want, before, strict=False)
+    return len(got) == len(want) and all(size == right or (size, first) in others for size, right, first in of_axes)
 
 
 Maker = Callable[[Problem, np.random.Generator], Problem]

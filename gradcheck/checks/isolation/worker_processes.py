@@ -183,8 +183,8 @@ def _method() -> str:
 @contextmanager
 def python_environment(settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[None]:
     """Start Python in the block with these variables and a safe path."""
-    is_safe = bool(os.environ.get(_SAFE_PATH[0]))  # and stays so: by the user, or by --isolated
-    settings = {**settings, **({} if is_safe else dict([_SAFE_PATH]))}
+    if not os.environ.get(_SAFE_PATH[0]):  # that of the user, or of --isolated, stays
+        settings = {**settings, **dict([_SAFE_PATH])}
     known, util = {name: os.environ.get(name) for name in settings}, cast(Any, _util)
     flags = util._args_from_interpreter_flags
     os.environ.update(settings)
