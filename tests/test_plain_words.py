@@ -17,7 +17,7 @@ PACKAGE = ROOT / "gradcheck"
 #: causes that corrections give, Jacobians and Hessians, forwards in high precision, and LaTeX as in papers; lowered
 #: from 97,300 and 31,800 as small modules went to their importers. The second rose from 30,350 with conditions of sizes
 #: that are not linear, further steps of roundings, and overflow, on both sides of which formulas are tried.
-MOST_LINES = 95_420
+MOST_LINES = 95_425
 MOST_LINES_OF_CHECKS = 30_480
 #: Names that more than one module, or more than one class, has.
 MOST_SHARED_MODULE_NAMES = 20

@@ -93,6 +93,8 @@ class _Tree:
 
     def __init__(self, revision: str) -> None:
         _refuse_inside_of_repository()
+        if revision.startswith(":"):  # git would read its index, and write it
+            raise UsageError(f"git knows no commit '{revision}' that this branch comes from", hint=_HINT)
         self.top = os.path.realpath(_git("rev-parse", "--show-toplevel").rstrip("\n"))
         commit = _git("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}", about=revision)
         self._since = _git("merge-base", commit.strip(), "HEAD", about=revision).strip()

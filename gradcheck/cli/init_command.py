@@ -14,7 +14,7 @@ from gradcheck.cli.config import ConfiguredCommand, current_configuration
 from gradcheck.cli.cookbook_command import SHAPE, parse_shapes, right_side
 from gradcheck.cli.output import write_stdout
 from gradcheck.errors import UsageError
-from gradcheck.project_links import belongs_to_others, project_root
+from gradcheck.project_links import belongs_to_others, is_environment, project_root
 from gradcheck.reports.safe_text import plain
 from gradcheck.safe_files import open_parent_folder, read_regular
 
@@ -123,13 +123,16 @@ def _write_project_files() -> None:
 
 
 def _paths() -> list[str]:
-    """Return the folders of cases. Raises UsageError for one outside."""
+    """Return the folders of cases. Raises UsageError for a foreign one."""
     setting = current_configuration().settings.get("paths")
     if setting is None:
         return [*options.DEFAULT_PATHS]
-    root = os.path.realpath(project_root("first.yaml"))
-    if setting.is_of_file and not Path(os.path.realpath(setting.value[0])).is_relative_to(root):
-        message = f"{setting.where} names '{setting.value[0]}' for cases, which is outside of '{root}'"
+    folder = os.path.realpath(setting.value[0])
+    root, own = (os.path.realpath(project_root(os.path.join(one, "first.yaml"))) for one in (os.curdir, folder))
+    below = [one for one in (Path(folder), *Path(folder).parents) if one != Path(root) and one.is_relative_to(root)]
+    is_foreign = own != root or any(one.name.startswith(".") or is_environment(os.fspath(one)) for one in below)
+    if setting.is_of_file and (is_foreign or not Path(folder).is_relative_to(root)):
+        message = f"{setting.where} names '{setting.value[0]}' for cases, outside of '{root}', hidden or installed"
         raise UsageError(message, hint="name the file: gradcheck init FILE.yaml")
     return [*setting.value]
 

@@ -67,7 +67,7 @@ def test_a_configuration_makes_no_folder_outside_of_its_project(
     monkeypatch.chdir(clone)
     outcome = gradcheck("init")
     assert (outcome.code, outcome.out) == (2, "")
-    assert "which is outside of" in outcome.err
+    assert "for cases, outside of" in outcome.err
     assert sorted(os.listdir(folder)) == ["clone"]
     assert sorted(os.listdir(clone)) == ["gradcheck.toml", "link"]
     assert gradcheck("init", "--isolated").code == 0
@@ -77,6 +77,17 @@ def test_a_configuration_makes_no_folder_outside_of_its_project(
         monkeypatch.setenv("GRADCHECK_PATHS", path)
         assert gradcheck("init").code == 0
         assert (folder / "elsewhere" / "first.yaml").exists()
+
+
+@pytest.mark.parametrize("path", [".git/rebase-merge", "venv/lib", "inner/cases"])
+def test_a_configuration_makes_no_folder_that_a_clone_does_not_contain(folder: Path, gradcheck: Any, path: str) -> None:
+    """A folder of this name in `.git` blocks git."""
+    for marker in (".git/HEAD", "venv/pyvenv.cfg", "inner/pyproject.toml"):
+        (folder / marker).parent.mkdir()
+        (folder / marker).touch()
+    (folder / "gradcheck.toml").write_text(f"paths = ['{path}']\n")
+    assert gradcheck("init").code == 2
+    assert not (folder / path).exists()
 
 
 def test_a_configured_report_is_no_case_to_write(folder: Path, gradcheck: Any) -> None:
