@@ -16,7 +16,14 @@ import numpy as np
 
 from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.checks.branches.branch_search import BranchSearch
-from gradcheck.checks.branches.branch_sites import EQUALITY_OPS, BranchSite, Margin, SearchBudget, as_array
+from gradcheck.checks.branches.branch_sites import (
+    EQUALITY_OPS,
+    BranchSite,
+    Margin,
+    SearchBudget,
+    as_array,
+    named_claims,
+)
 from gradcheck.checks.branches.margin_recording import (
     EDGES,
     MarginLog,
@@ -26,7 +33,6 @@ from gradcheck.checks.branches.margin_recording import (
     has_no_slope,
     log_margins_at,
     margins_at,
-    named_claims,
     sides_met,
     unwrap,
 )

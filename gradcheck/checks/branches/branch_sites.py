@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from gradcheck.autograd.tensor import Tensor
+from gradcheck.language.case import Case, Claim
+from gradcheck.language.expr.nodes import Call, Expr
 from gradcheck.language.random_streams import stream
 
 #: Ops that test for equality, or for 0.
@@ -28,6 +30,11 @@ TESTS = frozenset(("isinf", "isfinite", "isnan", "isposinf", "isneginf", "nan_to
 CHOOSES = frozenset(("argmax", "argmin", "amax", "amin", "argsort", "median_of_all"))
 CHOOSES |= {"running_place", "ranked_place", "mode_place"}
 JOINS = frozenset(("cat", "stack", "hstack", "vstack", "dstack", "column_stack", "pad"))
+#: Ops with boolean elements, which can be flipped.
+FLIPPABLE_OPS = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "isclose", "signbit", "logical_not", "to"))
+#: Comparisons, and ops through which a check states that one holds.
+_COMPARISONS = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "isclose"))
+_ASSERTING = frozenset(("all", "any", "logical_and", "logical_or", "logical_not", "bitwise_and", "bitwise_or"))
 #: Between the steps of every rounding, to either side of 0.
 _SECOND = 1.5
 #: A smaller threshold guards against rounding: no derivation is about its other side.
@@ -193,3 +200,24 @@ def are_goals_met(goals: Sequence[Goal], met: Sequence[Margin]) -> bool:
             on = site.elements_on(margin.numbers, side)
             together[on.shape] = together.get(on.shape, True) & on
     return all(bool(on.any()) for on in together.values())
+
+
+def named_claims(case: Case) -> Iterator[tuple[str, Claim]]:
+    """Yield steps, formulas and sides of checks by their `BranchSite.owner`."""
+    yield from case.let.items()
+    for listed in (*case.formulas.values(), *case.wrong_formulas.values()):
+        yield from ((claim.text, claim) for claim in listed)
+    for check in case.checks:
+        yield from ((side.text, side) for side in compared_sides(check))
+
+
+def compared_sides(check: Claim) -> list[Claim]:
+    """Return what a check compares; the comparison itself must hold."""
+    stack, sides = [check.expr], list[Expr]()
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Call) and node.op in _ASSERTING:
+            stack.extend(node.children)
+        else:
+            sides += node.children if isinstance(node, Call) and node.op in _COMPARISONS else [node]
+    return [Claim.of(side) for side in sides if isinstance(side, Call)]

@@ -21,12 +21,14 @@ from gradcheck.autograd.operators import Operators
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.branches.branch_sites import (
     CHOOSES,
+    FLIPPABLE_OPS,
     JOINS,
     ROUNDING_OPS,
     TESTS,
     BranchSite,
     Margin,
     as_array,
+    named_claims,
     step_margins,
 )
 from gradcheck.checks.points.point import Point
@@ -41,8 +43,6 @@ from gradcheck.language.problem import Problem
 #: Numbers within this distance of a threshold, in units of its size or of 1, are near it.
 _NEAR = 0.3
 _REDUCING = frozenset(("all", "any", "amax", "amin", "max", "min", "prod", "count_nonzero"))
-#: Ops with boolean elements, which can be flipped.
-FLIPPABLE_OPS = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "isclose", "signbit", "logical_not", "to"))
 #: Ops that compare integers, too.
 INTEGER_COMPARISONS = frozenset(("gt", "ge", "lt", "le", "maximum", "minimum", "fmax", "fmin", "eq", "ne"))
 _PAIRED = INTEGER_COMPARISONS | {"isclose"}
@@ -197,13 +197,6 @@ def _may_branch(name: str) -> bool:
     return name in BRANCHING_OPS or (op is not None and (op.composite or bool(op.kinks and op.elementwise)))
 
 
-def named_claims(case: Case) -> Iterator[tuple[str, Claim]]:
-    """Yield steps and formulas by their `BranchSite.owner`, without checks."""
-    yield from case.let.items()
-    for listed in (*case.formulas.values(), *case.wrong_formulas.values()):
-        yield from ((claim.text, claim) for claim in listed)
-
-
 def has_no_slope(case: Case, site: BranchSite) -> bool:
     """Return whether the compared numbers may be flat, or mislead a slope."""
     stated = None if site.owner in case.graph else dict(named_claims(case)).get(site.owner)
@@ -279,6 +272,15 @@ def margins_at(
     """Return margins at a problem's numbers and known values, or raise."""
     with no_grad():
         return log_margins_at(problem, gradients, owners, known)[0].margins
+
+
+def is_at_kink(point: Point) -> bool:
+    """Return whether numbers of the graph are exactly at a threshold."""
+    owners = branching_owners(point.problem.case) & point.problem.case.graph.keys()
+    try:
+        return any(np.any(m.numbers == 0) for m in margins_at(point.problem, {}, owners).values())
+    except GradcheckError:  # only the reference can compute it
+        return False
 
 
 def final_gradients(point: Point) -> Mapping[str, np.ndarray]:

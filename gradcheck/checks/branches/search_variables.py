@@ -18,8 +18,16 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.branches.branch_sites import BranchSite, Goal, Margin, SearchBudget, as_array, select_margins
-from gradcheck.checks.branches.margin_recording import in_double_precision, log_margins, named_claims
+from gradcheck.checks.branches.branch_sites import (
+    BranchSite,
+    Goal,
+    Margin,
+    SearchBudget,
+    as_array,
+    named_claims,
+    select_margins,
+)
+from gradcheck.checks.branches.margin_recording import in_double_precision, log_margins
 from gradcheck.engines.double_precision import double_precision_array
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Value

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
-from gradcheck.checks.branches.margin_recording import FLIPPABLE_OPS
+from gradcheck.checks.branches.branch_sites import FLIPPABLE_OPS
 from gradcheck.checks.claims.evaluations import place_of
 from gradcheck.checks.claims.precise_recheck import refute_stated_gradients
 from gradcheck.checks.closeness.compare import compare, is_all_nan_or_empty

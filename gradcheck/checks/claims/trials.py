@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from gradcheck.checks.branches.branch_sites import compared_sides
 from gradcheck.checks.claims.element_conditions import size_condition
 from gradcheck.checks.claims.evaluations import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
@@ -101,7 +102,8 @@ class _OtherPoints:
         """Return unvisited sides of the graph and of what this claim uses."""
         listed = (*self.case.formulas.get(c.tensor, ()), *self.case.wrong_formulas.get(c.tensor, ()), *self.case.checks)
         steps = {step for claim in listed if claim.text == c.formula for step in self.case.let_steps_of(claim.expr)}
-        of_claim = [n for n in self.unvisited_sides if n["owner"] in {*self.case.graph, *steps, c.formula}]
+        sides = {side.text for claim in self.case.checks if claim.text == c.formula for side in compared_sides(claim)}
+        of_claim = [n for n in self.unvisited_sides if n["owner"] in {*self.case.graph, *steps, *sides, c.formula}]
         visible = list({n["where"] or n: n for n in of_claim if n.kind != "sides_not_searched"}.values())
         unsearched = [n for n in of_claim if n.kind == "sides_not_searched"]
         where = tuple(dict.fromkeys(text for n in unsearched for text in n["where"] if text))
@@ -282,7 +284,8 @@ class _OtherPoints:
 
     def _try_branches(self) -> int:
         """Check sides of comparisons that no other point visits."""
-        from gradcheck.checks.claims.branch_coverage_trials import BranchCoverageTrials, DecidedFormulas  # when needed
+        from gradcheck.checks.branches.margin_recording import is_at_kink  # imported when needed
+        from gradcheck.checks.claims.branch_coverage_trials import BranchCoverageTrials, DecidedFormulas
 
         def look(point: Point) -> bool:
             varied = point.problem.draw_settings.variation
@@ -291,7 +294,8 @@ class _OtherPoints:
 
         before = self.count
         failed = {(c.tensor, c.formula) for c in (*self.context.found, *self.found) if c.is_failing}
-        refuted = {one.claim.text for one in self.wrong if one.refutation is not None}
+        kinks = [p.trial for p in (self.points.own, *self.points.other_points) if self.wrong and is_at_kink(p)]
+        refuted = {one.claim.text for one in self.wrong if one.refutation and one.refutation.trial not in kinks}
         sides = BranchCoverageTrials(self.context, DecidedFormulas(failed, refuted), look, self.count)
         self.unvisited_sides += sides.visit(self.choice_sizes)
         return self.count - before

@@ -294,3 +294,25 @@ def test_a_side_where_nothing_is_defined_is_no_limit(check: Check) -> None:
     case = check("{dims: {n: 4}, inputs: {x: 'randn(n)'}, graph: {y: sqrt(x).sum()}, "
                  "formulas: {x: 'where(x > 0, 0.5 / sqrt(x), nan)'}}")  # fmt: skip
     assert not any(c.has_note("branch_not_visited") for c in case.comparisons if c.formula)
+
+
+@pytest.mark.parametrize(
+    "identity",
+    ["where(x > 40, grad(x) * 2, grad(x)) == ones(n)", "(y == x.clamp(max=40).sum()) & (x == x).all()"],
+)
+def test_sides_within_checks_are_visited(check: Check, identity: str) -> None:
+    case = f"{{dims: {{n: 4}}, inputs: {{x: 'randn(n)'}}, graph: {{y: x.sum()}}, checks: ['{identity}']}}"
+    assert check(case).status == "failed"
+
+
+@pytest.mark.parametrize("identity", ["abs(y - x.sum()).max() < 1e-9", "(x ** 2 >= 0).all() | (y > 0)"])
+def test_the_comparison_that_a_check_states_has_no_other_side(check: Check, identity: str) -> None:
+    case = check(f"{{dims: {{n: 4}}, inputs: {{x: 'randn(n)'}}, graph: {{y: x.sum()}}, checks: ['{identity}']}}")
+    assert case.status == "passed"
+    assert not is_qualified(case)
+
+
+def test_a_side_within_a_check_that_is_out_of_reach_is_named(check: Check) -> None:
+    case = check("{dims: {n: 4}, inputs: {x: 'uniform(0, 1, [n])'}, graph: {y: x.sum()}, "
+                 "checks: ['where(x > 40, 2 * grad(x), grad(x)) == ones(n)']}")  # fmt: skip
+    assert is_qualified(case)
