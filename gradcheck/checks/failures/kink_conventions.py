@@ -62,6 +62,11 @@ class KinkClassifier:
         for place in failed:
             self.context.found[place] = self._classified(self.context.found[place])
 
+    def is_convention(self, refutation: Comparison) -> bool:
+        """Return whether a wrong formula only follows another convention here."""
+        verdict = self._classified(replace(refutation, status="failed", mismatch=None)).verdict
+        return verdict is not None and verdict.kind == "convention"
+
     def _classified(self, c: Comparison) -> Comparison:
         try:
             tensor, found = self._subgradients(c)
@@ -107,7 +112,7 @@ class KinkClassifier:
             got, want = gradients_of(self.point.evaluation(engine), c.step), gradients_of(self.point.want, c.step)
         else:
             want = gradients_of(self.point.want, c.step)
-            got = self._formulas(c)
+            got = self._formulas(c) if c.what is ClaimKind.FORMULA else {c.tensor: np.asarray(c.got_array)}
         alike = [n for n, shape in found.shapes.items() if n in got and n in want and got[n].shape == shape]
         return {name: got[name] for name in alike}, {name: want[name] for name in alike}
 

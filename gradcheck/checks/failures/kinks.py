@@ -3,19 +3,24 @@
 A formula that follows another convention than the reference is excused at the kink, and decided as usual elsewhere,
 also by the exact oracle. A formula that is no subgradient is wrong. So is one that repeats an error of the
 reference, whose rules follow one convention each and together none (the gradient of `relu(x) - relu(-x)` at 0).
+A convention alone refutes no wrong formula.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.checks.claims.wrong_formulas import WrongFormula, try_to_refute
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
+from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 
 
 def applies(context: Context) -> bool:
@@ -40,18 +45,42 @@ def check(context: Context) -> Iterable[Comparison]:
     if is_smooth(context.points.own.problem):
         points = [point for point in points if point in context.points.kink_points]
     believed: list[bool] = []
+
+    def is_convention(point: Point, refutation: Comparison) -> bool:
+        return KinkClassifier(context, point, believed).is_convention(refutation)
+
     for point in points:
         raised = double_precision_problem(point.problem)
         with using_default_dtype(dtypes.real_of(raised.dtype)), np.errstate(all="ignore"):
             KinkClassifier(context, point, believed).classify()
+            for place in [p for p, c in enumerate(context.found) if _refutes(c) and c.trial == point.trial]:
+                if is_convention(point, context.found[place]):
+                    context.found[place] = _judged_again(context, context.found[place], is_convention)
             if point in context.points.kink_points:
                 check_reference_at_kinks(context, point)
     context.points.kink_points = []  # each is checked once
     return ()
 
 
+def _judged_again(context: Context, c: Comparison, is_convention: Callable[[Point, Comparison], bool]) -> Comparison:
+    """Return the verdict on a wrong formula that follows another convention."""
+    [claim] = [one for one in context.case.wrong_formulas[c.tensor] if one.text == c.formula]
+    again = WrongFormula(c.tensor, claim)
+    for point in (context.points.own, *context.points.other_points):
+        try_to_refute([again], point, context.options.tolerance)
+        if again.refutation is not None and not is_convention(point, again.refutation):
+            return again.verdict()
+        again.refutation = None
+    return replace(c, status="failed", mismatch=fact("differs_at_kinks"))
+
+
+def _refutes(c: Comparison) -> bool:
+    return c.what is ClaimKind.WRONG_FORMULA and c.status == "passed" and c.mask is not None
+
+
 def _points(context: Context) -> Iterator[Point]:
-    trials = {id(c.trial) for c in context.found if c.status == "failed" and c.mask is not None and c.verdict is None}
+    failed = [c for c in context.found if (c.status == "failed" and c.mask is not None and c.verdict is None)]
+    trials = {id(c.trial) for c in (*failed, *filter(_refutes, context.found))}
     for point in (context.points.own, *context.points.other_points):
         if id(point.trial) in trials or point in context.points.kink_points:
             yield point

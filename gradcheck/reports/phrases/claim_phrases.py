@@ -123,6 +123,7 @@ add_phrases(
         "refuted": "refuted: {how}",
         "compared_nowhere": "the graph is NaN or out of range at all points, so the formula was compared nowhere",
         "not_refuted": "should be refuted, but holds at {points} point{points:s}",
+        "differs_at_kinks": "should be refuted, but differs only where no derivative is, by another subgradient",
         # Errors of a case
         "in_engines": "{what} [{engines:commas}]",
         "forward_raised": "{entry}: {text}",

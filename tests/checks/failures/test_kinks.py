@@ -45,3 +45,19 @@ def test_a_proof_excuses_nothing_at_a_kink(check: Check) -> None:
 
 def test_nothing_is_looked_at_where_nothing_is_at_a_kink() -> None:
     assert not kinks.applies(context_of("{inputs: {x: [1.0]}, graph: {y: relu(x)}}"))
+
+
+RANDOM, OWN = "inputs: {x: randn(3)}", "inputs: {x: [0.0, 1, 2]}"
+
+
+@pytest.mark.parametrize("inputs", [RANDOM, OWN])
+def test_a_convention_alone_refutes_no_wrong_formula(check: Check, inputs: str) -> None:
+    case = check(f"{{{inputs}, graph: {{y: relu(x).sum()}}, wrong_formulas: {{x: (x >= 0) * 1.0}}}}")
+    assert [c.mismatch.kind for c in failed(case) if c.mismatch] == ["differs_at_kinks"]
+
+
+@pytest.mark.parametrize("inputs", [RANDOM, OWN])
+@pytest.mark.parametrize("formula", ["(x > 0) + 2.0 * (x == 0)", "(x >= 0) * (x < 40)", "(x >= 0) * x"])
+def test_one_that_is_wrong_beside_its_convention_is_refuted(check: Check, inputs: str, formula: str) -> None:
+    case = check(f"{{{inputs}, graph: {{y: relu(x).sum()}}, wrong_formulas: {{x: {formula}}}}}")
+    assert case.status == "passed"
