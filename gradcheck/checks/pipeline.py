@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -91,7 +91,7 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
         return case_result(case, options, "skipped", reason=f"only for {', '.join(case.only)}")
     options = _in_engine_dtype(case, options, engines)
     case = with_implied_cotangents(case, options.seed)
-    with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet(), _imports_of(engines):
+    with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet(), importing_elsewhere():
         try:
             is_general = case.has_general_claims or not case.implementations  # else only its code needs trials
             context = examine(case if is_general else without_trials(case), options, engines)
@@ -113,12 +113,6 @@ def _check_engine_names(case: Case, engines: Engines) -> None:
         hint = did_you_mean(name, [one for one in known if abs(len(one) - len(name)) <= 1])
         if hint and name not in known:
             raise InvalidCase(f"there is no engine '{name}'", place=case.places.get("only"), hint=hint)
-
-
-def _imports_of(engines: Engines) -> AbstractContextManager[None]:
-    """Let libraries that others' engines import late find no settings here."""
-    is_own = all(type(engine).__module__.startswith("gradcheck.") for engine in engines.all)
-    return nullcontext() if is_own else importing_elsewhere()
 
 
 def _check_derivatives(context: Context) -> list[Comparison]:

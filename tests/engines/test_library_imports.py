@@ -6,9 +6,11 @@ import threading
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gradcheck.checks import pipeline
 from gradcheck.cli.group import gradcheck, run_command
 from gradcheck.engines.core import Core
 from gradcheck.engines.library_imports import importing_elsewhere, working_elsewhere
@@ -18,6 +20,7 @@ from gradcheck.engines.tensor_class.user_code_guard import Output
 #: matplotlib looks for `matplotlibrc` so.
 READER = """
 from pathlib import Path
+from typing import Any
 from gradcheck.engines.core import Core
 SETTINGS = Path("settingsrc").read_text() if Path("settingsrc").exists() else "none"
 class Engine(Core):
@@ -102,6 +105,19 @@ def test_a_library_that_an_engine_object_imports_late_reads_none(
     run_command(gradcheck, [words[0], *engine, *words[1:]])
     assert "reads none" in capsys.readouterr().err
     assert Path.cwd() == clone
+
+
+def test_a_library_that_torch_imports_late_reads_none(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (clone / "case.yaml").write_text("inputs: {x: [1, 2]}\ngraph: {y: x * x, loss: y.sum()}\n")
+    examine, settings = pipeline.examine, list[str]()
+
+    def late(*given: Any) -> Any:
+        settings.append(import_module("reader_of_settings").SETTINGS)
+        return examine(*given)
+
+    monkeypatch.setattr(pipeline, "examine", late)
+    assert run_command(gradcheck, ["run", "case.yaml"]) == 0
+    assert settings == ["none"]
 
 
 def test_numba_reads_no_settings_of_the_folder_when_it_compiles(clone: Path) -> None:

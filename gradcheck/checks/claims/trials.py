@@ -294,8 +294,9 @@ class _OtherPoints:
 
         before = self.count
         failed = {(c.tensor, c.formula) for c in (*self.context.found, *self.found) if c.is_failing}
-        kinks = [p.trial for p in (self.points.own, *self.points.other_points) if self.wrong and is_at_kink(p)]
-        refuted = {one.claim.text for one in self.wrong if one.refutation and one.refutation.trial not in kinks}
+        refutations = [(one.claim.text, self.points.at(one.refutation.trial)) for one in self.wrong if one.refutation]
+        at_kink = {id(point): is_at_kink(point) for _, point in refutations}  # perhaps by a convention alone
+        refuted = {text for text, point in refutations if not at_kink[id(point)]}
         sides = BranchCoverageTrials(self.context, DecidedFormulas(failed, refuted), look, self.count)
         self.unvisited_sides += sides.visit(self.choice_sizes)
         return self.count - before

@@ -15,6 +15,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.checks.branches.margin_recording import is_at_kink
 from gradcheck.checks.claims.wrong_formulas import WrongFormula, try_to_refute
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.point import Point
@@ -79,8 +80,9 @@ def _refutes(c: Comparison) -> bool:
 
 
 def _points(context: Context) -> Iterator[Point]:
-    failed = [c for c in context.found if (c.status == "failed" and c.mask is not None and c.verdict is None)]
-    trials = {id(c.trial) for c in (*failed, *filter(_refutes, context.found))}
+    failed = {id(c.trial) for c in context.found if c.status == "failed" and c.mask is not None and c.verdict is None}
+    refuted = {id(c.trial) for c in context.found if _refutes(c)}
     for point in (context.points.own, *context.points.other_points):
-        if id(point.trial) in trials or point in context.points.kink_points:
+        trial, is_known = id(point.trial), point in context.points.kink_points
+        if trial in failed or is_known or (trial in refuted and is_at_kink(point)):
             yield point
