@@ -25,8 +25,9 @@ _FRAMES = 20
 _INTERNAL = re.compile(r"\s*\(Triggered internally at [^)]*\)\.?")
 #: The most warnings that are kept of a case, and characters of each.
 _MOST, _MOST_CHARACTERS = 100, 1_000
-#: Libraries, by a folder of their files.
+#: Libraries, by a folder of their files; and folders that have it: a user's own may be called `autograd`.
 _LIBRARIES = {"torch": "torch", "torch_nodes": "torch", "numpy": "NumPy", "jax": "JAX", "autograd": "HIPS autograd"}
+_HOMES = ("gradcheck", "site-packages", "dist-packages")
 #: What may fail beside the verdict of a case; each has a phrase.
 Part = Literal["cause", "part", "suggestion", "counterexample", "smallest", "derived", "power", "report"]
 
@@ -91,4 +92,5 @@ def _library(filename: str) -> str:
     """Return a file's library, or its name; `engines/torch.py` is torch's."""
     path = PurePath(filename)
     parts = [part.removesuffix(".py") for part in path.parts]
-    return next((_LIBRARIES[part] for part in reversed(parts) if part in _LIBRARIES), path.name)
+    at = max((n for n, part in enumerate(parts) if part in _HOMES), default=len(parts))
+    return next((_LIBRARIES[part] for part in reversed(parts[at:]) if part in _LIBRARIES), path.name)

@@ -82,8 +82,9 @@ def test_there_is_a_limit_of_their_number_and_length() -> None:
     ("file", "library"),
     [
         ("/x/gradcheck/engines/torch.py", "torch"),
-        ("/x/torch/functional.py", "torch"),
-        ("/x/numpy/linalg/linalg.py", "NumPy"),
+        ("/x/site-packages/torch/functional.py", "torch"),
+        ("/x/site-packages/numpy/linalg/linalg.py", "NumPy"),
+        ("/x/autograd/core/functions.py", "functions.py"),
         ("/x/mine.py", "mine.py"),
     ],
 )
