@@ -272,10 +272,11 @@ class ScalarCalls(OpCalls):
         def objects_of(tensor: WrappedTensor) -> np.ndarray:
             return _objects(tensor) if tensor.dtype.kind == "f" else tensor.array
 
-        try:
-            result = op.forward(*[convert(value, WrappedTensor, objects_of) for value in bound])
-        except _OBJECT_ARRAY_ERRORS as error:
-            raise NoForm(f"{op.name} cannot be written in its numbers: {error}", lacks=op.name) from error
+        with translate_errors(f"{op.name}, written in its numbers,"):
+            try:
+                result = op.forward(*[convert(value, WrappedTensor, objects_of) for value in bound])
+            except _OBJECT_ARRAY_ERRORS as error:
+                raise NoForm(f"{op.name} cannot be written in its numbers: {error}", lacks=op.name) from error
         if np.shape(result) != wanted.shape:
             raise Unsupported(f"{op.name} cannot be written in its numbers", lacks=op.name)
         objects = np.empty(wanted.shape, object)

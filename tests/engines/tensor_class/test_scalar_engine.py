@@ -251,3 +251,14 @@ def test_what_gives_no_truth_value_orders_nothing(number: type, check: Check) ->
     found = check(Pairs, "inputs: {a: [1, 5, 0.3]}\ngraph: {y: a.max()}\n")
     assert found.status == "unsupported"
     assert check(Pairs, "inputs: {a: [1, 5, 0.3]}\ngraph: {y: (a * a).sum()}\n").status == "passed"
+
+
+def test_a_slip_in_an_operator_is_the_classs_own_also_where_a_sum_is_written_out(number: type, check: Check) -> None:
+    class Slipping(number):  # type: ignore[valid-type, misc]
+        def __add__(self, other: Any) -> Any:
+            return missing(self) if getattr(other, "data", 0) == 2.5 else super().__add__(other)  # type: ignore[name-defined]  # noqa: F821
+
+    found = check(Slipping, "inputs: {x: [1, 2.5, 3]}\ngraph: {y: x.sum()}\n")
+    (error,) = found.errors
+    assert (found.status, error.kind) == ("failed", "engine_error")
+    assert "sum, written in its numbers, raised NameError" in str(error)
