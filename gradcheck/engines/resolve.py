@@ -23,11 +23,10 @@ from typing import TYPE_CHECKING, Any
 from gradcheck.engines import import_stubs
 from gradcheck.engines.base import Engine
 from gradcheck.engines.folder_finder import is_installed_file
-from gradcheck.engines.import_roots import module_of_program_file
 from gradcheck.engines.library_imports import importing_elsewhere
 from gradcheck.engines.registry import ENGINES, LIBRARY_CLASSES
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, Output
-from gradcheck.engines.user_modules import import_folder, module_of_name
+from gradcheck.engines.user_modules import import_folder, module_of_name, module_of_program_file
 from gradcheck.errors import GradcheckError, UsageError, exception_text
 from gradcheck.forks import end_fork
 from gradcheck.language.suggest import did_you_mean

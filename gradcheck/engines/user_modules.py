@@ -8,6 +8,7 @@ file `queue.py`, beside a case must not affect gradcheck, torch or Python's own 
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -18,9 +19,16 @@ from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
 
-from gradcheck.engines.folder_finder import RESERVED, allow_imports_from, is_installed_file, without_bytecode
+from gradcheck.engines.folder_finder import (
+    RESERVED,
+    allow_imports_from,
+    is_foreign_module,
+    is_installed_file,
+    without_bytecode,
+)
 from gradcheck.errors import UsageError
 from gradcheck.language.suggest import did_you_mean
+from gradcheck.project_links import project_root
 
 _PREFIX = "gradcheck_engine_"
 
@@ -56,9 +64,10 @@ def module_of_file(where: str) -> ModuleType:
     path = path.resolve()
     root = _imported_folder(path)
     if root is None and not (path.parent / "__init__.py").is_file():
-        return _import_from_package(path.parent, [path.stem]) if _is_relative(path) else _import_file(path)
+        is_relative = re.search(r"^\s*from \.", _text(path), re.MULTILINE)
+        return _import_from_package(path.parent, [path.stem]) if is_relative else _import_file(path)
     if root is None:
-        *_, root = takewhile(_is_package, path.parents)
+        *_, root = takewhile(lambda folder: (folder / "__init__.py").is_file(), path.parents)
     names = path.relative_to(root).with_suffix("").parts
     if _is_name_taken(root, path):
         return _import_from_package(root, names)
@@ -81,10 +90,6 @@ def import_folder(module: ModuleType) -> Path | None:
         return None
     names = module.__name__.count(".") + (Path(file).stem == "__init__")
     return Path(file).resolve().parents[names]
-
-
-def _is_package(folder: Path) -> bool:
-    return (folder / "__init__.py").is_file()
 
 
 def _is_name_taken(root: Path, path: Path) -> bool:
@@ -129,10 +134,6 @@ def _has_module(folder: Path, inner: str) -> bool:
     return (folder / inner).is_dir() or (folder / f"{inner}.py").is_file()
 
 
-def _is_relative(path: Path) -> bool:
-    return bool(re.search(r"^\s*from \.", _text(path), re.MULTILINE))
-
-
 def _import_from_package(folder: Path, names: Sequence[str]) -> ModuleType:
     """Return a module of a package, which gets a name of its own."""
     name = f"{_PREFIX}{folder.name}_{abs(hash(str(folder))):x}"
@@ -175,3 +176,33 @@ def _run_module(module: ModuleType, loader: Loader, folder: Path) -> ModuleType:
         del sys.modules[module.__name__]
         raise
     return module
+
+
+#: The number of folders above a file from which a program may have started.
+_LEVELS = 4
+
+
+def module_of_program_file(where: str) -> ModuleType:
+    """Return the module in a file, imported from the folder that it needs.
+
+    A program may run in any folder of the project above the file, also in one that `__init__.py` makes look like a
+    package. Raises what `module_of_file` raises."""
+    try:
+        return module_of_file(where)
+    except ImportError as error:
+        path, name = Path(where).resolve(), (error.name or "").partition(".")[0]
+        root = Path(project_root(path))
+        above = [folder for folder in path.parents if folder.is_relative_to(root)] if name not in RESERVED else []
+        found = [folder for folder in above[:_LEVELS] if _holds_module(folder, name)]
+        if name and not found:
+            raise
+        folder = found[0] if found else path.parent  # a relative import lacks its package
+        try:
+            return module_of_name(".".join(path.relative_to(folder).with_suffix("").parts), folder)
+        except ImportError as again:
+            raise (again if again.name else error) from None
+
+
+def _holds_module(folder: Path, name: str) -> bool:
+    spec = PathFinder.find_spec(name, [os.fspath(folder)]) if name else None
+    return spec is not None and not is_foreign_module(spec)

@@ -11,9 +11,20 @@ from textwrap import dedent
 
 import pytest
 
+from gradcheck import project_links
 from gradcheck.engines.folder_finder import RESERVED, allow_imports_from
-from gradcheck.engines.resolve import load_object
-from gradcheck.engines.user_modules import import_folder, import_name, module_of_file, module_of_name
+from gradcheck.engines.resolve import load_object, resolve_engine
+from gradcheck.engines.tensor_class.dialects import NEIGHBOURS
+from gradcheck.engines.tensor_class.members import modules_of
+from gradcheck.engines.user_modules import (
+    import_folder,
+    import_name,
+    module_of_file,
+    module_of_name,
+    module_of_program_file,
+)
+from gradcheck.errors import UsageError
+from tests.engines.test_resolve import TENSOR as PLAIN
 from tests.paths import ROOT
 
 
@@ -288,3 +299,98 @@ class Tensor:
 
 def test_reserved_names_are_no_names_of_tensor_libraries_that_people_write() -> None:
     assert not RESERVED & {"autograd", "mygrad", "micrograd", "tinygrad", "dezero", "minitorch", "engine", "nn"}
+
+
+# The folder from which a program imports a file, where its packages do not say it ----------------
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "my-clone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_a_package_inside_a_clone_precedes_an_installed_one(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(clone.parent / "installed" / "shelved" / "__init__.py", "")
+    monkeypatch.syspath_prepend(clone.parent / "installed")
+    write(clone / "__init__.py", "from shelved import cellar\n")
+    write(clone / "shelved" / "__init__.py", "from .cellar import Tensor\n")
+    write(clone / "shelved" / "cellar.py", PLAIN)
+    assert resolve_engine("shelved/cellar.py:Tensor").name == "cellar.Tensor"
+
+
+def test_a_file_may_import_what_stands_beside_its_folder(clone: Path) -> None:
+    write(clone / "src" / "switches.py", "ON = 1\n")
+    write(clone / "src" / "rev" / "nodes.py", f"from switches import ON\n{PLAIN}")
+    assert module_of_program_file("src/rev/nodes.py").ON == 1
+
+
+@pytest.mark.parametrize("around", [True, False])
+def test_a_project_beside_that_of_the_engine_is_not_imported(
+    clone: Path, monkeypatch: pytest.MonkeyPatch, around: bool
+) -> None:
+    """A clone that is named like a library that the engine lacks."""
+    write(clone / "mine" / "nodes.py", f"import datasets\n{PLAIN}")
+    write(clone / "datasets" / "__init__.py", "raise SystemExit('it ran')\n")
+    (clone / ("datasets" if around else "mine") / ".git").mkdir()
+    monkeypatch.chdir(clone if around else clone / "datasets")
+    with pytest.raises(ModuleNotFoundError, match="datasets"):
+        module_of_program_file(str(clone / "mine" / "nodes.py"))
+
+
+def test_a_project_beside_the_engines_package_replaces_no_library(clone: Path) -> None:
+    write(clone / "mine" / "__init__.py", "")
+    write(clone / "mine" / "nodes.py", f"import mygrad\nfrom mine import helper\n{PLAIN}")
+    write(clone / "mine" / "helper.py", "import beside\n")
+    write(clone / "beside" / "__init__.py", "")
+    write(clone / "mygrad" / "__init__.py", "raise SystemExit('it ran')\n")
+    (clone / "mygrad" / ".git").mkdir()
+    assert "mygrad/mygrad" not in str(module_of_program_file("mine/nodes.py").mygrad.__file__)
+
+
+def test_files_of_other_users_and_clones_are_no_neighbours(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in `/tmp`, where anybody writes; root unpacks archives with the owners that they name."""
+    ran = clone / "ran"
+    planted = f"open({str(ran)!r}, 'w')\n"
+    known = project_links._owners
+    theirs = ("functional.py", "beside.py", "lacking.py", ".git")
+    monkeypatch.setattr(project_links, "_owners", lambda path: {4711} if Path(path).name in theirs else known(path))
+    for name in ("functional.py", "beside.py", "lacking.py", "ops/__init__.py", "tqdm/__init__.py"):
+        write(clone / name, planted)
+    for name in ("ops", "tqdm"):
+        (clone / name / ".git").mkdir()
+    write(clone / "ops.py", "")
+    tries = "".join(f"try:\n    import {name}\nexcept ImportError: pass\n" for name in ("beside", "lacking", "tqdm"))
+    write(clone / "engine.py", f"{tries}{PLAIN}")
+    write(clone / "deep" / "engine.py", f"{tries}{PLAIN}")
+    for file in ("engine.py", "deep/engine.py"):
+        resolve_engine(f"{file}:Tensor")
+    home = module_of_program_file("engine.py").__name__
+    assert [Path(str(one.__file__)).name for one in modules_of([home], (), NEIGHBOURS)] == ["engine.py"]
+    assert not ran.exists()
+
+
+def test_what_stands_nowhere_is_missed_by_its_name(clone: Path) -> None:
+    write(clone / "lone" / "nodes.py", "import nowhere_at_all\n")
+    with pytest.raises(ModuleNotFoundError, match="nowhere_at_all"):
+        module_of_program_file("lone/nodes.py")
+    write(clone / "kit" / "__init__.py", "from kit.lost import thing\n")
+    write(clone / "kit" / "nodes.py", PLAIN)
+    with pytest.raises(UsageError, match=r"No module named 'kit\.lost'"):
+        resolve_engine("kit/nodes.py:Tensor")
+
+
+def test_a_folder_cannot_replace_a_library(clone: Path) -> None:
+    write(clone / "numpy" / "thing.py", "")
+    write(clone / "deep" / "nodes.py", "import numpy.thing\n")
+    with pytest.raises(ModuleNotFoundError, match=r"numpy\.thing"):
+        module_of_program_file("deep/nodes.py")
+
+
+def test_a_relative_import_without_its_package_is_told_as_it_is(clone: Path) -> None:
+    write(clone / "odd" / "__init__.py", "from twin import Tensor\n")
+    write(clone / "odd" / "twin.py", "from ..... import nothing\n")
+    with pytest.raises(ImportError, match="relative import"):
+        module_of_program_file("odd/twin.py")
