@@ -67,6 +67,8 @@ class _FolderFinder(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         file = _importer()
+        if path and UncachedLoader.flags and path[0].startswith(os.path.join(self.folder, "")):
+            return (inner := PathFinder.find_spec(fullname, path)) and without_bytecode(inner)
         if path is not None or fullname in RESERVED or not self._may_import(fullname, file):
             return None
         found = PathFinder.find_spec(fullname, [self.folder])
@@ -94,16 +96,18 @@ def is_foreign_module(spec: ModuleSpec, *, may_be_project: bool = False) -> bool
 def without_bytecode(spec: ModuleSpec) -> ModuleSpec:
     """Have a module compiled from its source, if it has one."""
     if type(spec.loader) is SourceFileLoader:
-        spec.loader = _UncachedLoader(spec.name, spec.loader.path)
+        spec.loader = UncachedLoader(spec.name, spec.loader.path)
     return spec
 
 
-class _UncachedLoader(SourceFileLoader):
+class UncachedLoader(SourceFileLoader):
     """Ignores bytecode: it may hide a change, or be another user's."""
+
+    flags = 0
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
-        code: CodeType = self.source_to_code(self.get_data(path), path)
+        code: CodeType = compile(self.get_data(path), path, "exec", self.flags, dont_inherit=True)
         return code
 
 

@@ -4,6 +4,7 @@ They are names that newer NumPys lack, and modules that have nothing to do with 
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import dis
@@ -20,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engines.folder_finder import is_installed_file
+from gradcheck.engines.folder_finder import UncachedLoader, is_installed_file
 from gradcheck.errors import UsageError
 from gradcheck.facts import Fact, fact
 
@@ -59,7 +60,7 @@ _IRRELEVANT_MODULES = frozenset(
         *("IPython", "ipywidgets", "streamlit", "gradio", "tqdm", "colorama", "termcolor", "wandb", "prettytable"),
         *("pandas", "sklearn", "torchvision", "datasets", "requests", "tensorboardX", "dill", "loguru", "manim"),
         *("h5py", "gym", "gymnasium", "pygame", "nltk", "psutil", "hypothesis", "torchviz", "torchsummary", "fire"),
-        *("safetensors", "pyopencl", "pycuda", "cupyx", "triton", "pydantic", "skimage"),
+        *("safetensors", "orjson", "ujson", "pyopencl", "pycuda", "cupyx", "triton", "pydantic", "skimage"),
     )
 )
 _added_names: list[str] = []
@@ -70,6 +71,9 @@ def add_missing(error: BaseException) -> bool:
     """Add a stand-in for the failed import; return whether to try it again."""
     if isinstance(error, ModuleNotFoundError):
         return _restore_module(error.name or "") or _add_stub(error)
+    if isinstance(error, NameError):
+        before, UncachedLoader.flags = UncachedLoader.flags, __future__.annotations.compiler_flag  # as in Python 3.14
+        return not before
     if isinstance(error, AttributeError) and error.name == "py_func":
         return _compile()
     missing = [name for name in _OLD_NAMES if name not in vars(np)] if is_old_numpy_error(error) else []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gradcheck import project_links
-from gradcheck.engines.import_roots import module_of_program_file
+from gradcheck.engines.user_modules import module_of_program_file
 from tests.engines.test_resolve import write
 
 

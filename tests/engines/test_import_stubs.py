@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradcheck.engines import import_stubs
+from gradcheck.engines import folder_finder, import_stubs
 from gradcheck.engines.resolve import resolve_engine
 from gradcheck.errors import UsageError
 from tests.engines.test_resolve import TENSOR, write
@@ -181,3 +181,15 @@ def test_a_restored_function_is_named_like_numpys() -> None:
     found = resolve_engine("sorted_ones.py:Tensor")
     assert sys.modules[found.api.constructor.__module__].NAMES == ("numpy", "msort")
     assert np.msort(np.array([[3, 1], [2, 4]])).tolist() == [[2, 1], [3, 4]]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("home", ["node.py", "parts/node.py"])
+def test_annotations_may_name_what_comes_later_as_in_python_314(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder_finder.UncachedLoader, "flags", 0)
+    write(Path(home), "class Node:\n    def follow(self, other: Node) -> Later: ...\n\nclass Later: ...\n")
+    write(Path("parts/__init__.py"), "")
+    write(Path("mine.py"), f"import {home.removesuffix('.py').replace('/', '.')}\n" + TENSOR)
+    assert resolve_engine("mine.py:Tensor").api.tensor_type.__name__ == "Tensor"
+    write(Path("wrong.py"), "missing\n" + TENSOR)
+    with pytest.raises(UsageError, match="name 'missing' is not defined"):
+        resolve_engine("wrong.py:Tensor")
