@@ -15,6 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op, whole_table
@@ -220,6 +221,7 @@ class ForeignEngine(DefineByRun, Owner):
         called = [_application(call, application.owner) for call in tracked]
         methods.pop("detach", None)
         code = methods.get(application.op.name) or next(iter(methods.values()), None) if not called else None
+        methods.pop("__array_ufunc__", None)
         place = Place(code.co_filename, code.co_firstlineno) if code is not None else None
         return OpComposition(tuple(called), tuple(name for name in methods if name != application.op.name), place)
 
@@ -287,7 +289,9 @@ def _codes(library: Library) -> dict[CodeType, str]:
         for owner in reversed(getattr(home, "__mro__", (home,))):
             for name, value in vars(owner).items():
                 code = getattr(_function_of(value), "__code__", None)
-                if isinstance(code, CodeType) and name in words:
+                if (
+                    isinstance(code, CodeType) and name in words and owner is not NDArrayOperatorsMixin
+                ):  # all are one code
                     found[code] = words[name]
     return found
 
@@ -307,6 +311,7 @@ def _words() -> dict[str, str]:
     """Return ops by the names of methods; an op's own name wins."""
     table = whole_table()
     found = {word: op.name for op in reversed(table.values()) for word in names_of(op)[1:]}
+    found["__array_ufunc__"] = "__array_ufunc__"
     found |= {op.name: op.name for op in table.values()}
     for op in OPERATORS:
         name = _PYTHON.get(op, op)

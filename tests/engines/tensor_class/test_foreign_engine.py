@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from gradcheck import run
 from gradcheck.autograd.op import TABLE
@@ -314,3 +315,15 @@ def test_a_profiler_that_was_there_stays() -> None:
     finally:
         sys.setprofile(before)
     assert seen
+
+
+def test_operators_of_numpys_mixin_are_where_the_class_answers_numpy() -> None:
+    """Its operators are one piece of code, in a file of NumPy's."""
+
+    class Mixed(NDArrayOperatorsMixin):
+        def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **settings: Any) -> Any:
+            return ufunc(*(getattr(one, "data", one) for one in given))
+
+    Mixed.data = np.array(1.5)  # type: ignore[attr-defined]
+    found = methods_called(Library((Mixed,)), lambda: Mixed() * 2.0)
+    assert found == {"__array_ufunc__": Mixed.__array_ufunc__.__code__}
