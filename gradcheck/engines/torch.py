@@ -146,7 +146,7 @@ class Torch(DefineByRun):
 
     def _incoming(self, roots: list[torch.Tensor], seeds: list[Any]) -> list[torch.Tensor | None]:
         return [
-            _unit_gradient(root)
+            (torch.ones_like(root) if root.dim() == 0 and root.is_floating_point() else None)  # else torch may raise
             if seed is None
             else _cast(seed if isinstance(seed, _Tensor) else self.leaf(seed, False), root.dtype)
             for root, seed in zip(roots, seeds, strict=True)
@@ -243,11 +243,6 @@ def _cast(gradient: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if gradient.is_complex() and not dtype.is_complex:
         raise DtypeMismatch("the incoming gradient is complex, and its tensor is real", hint="take its .real")
     return gradient.to(dtype)
-
-
-def _unit_gradient(root: torch.Tensor) -> torch.Tensor | None:
-    """Return torch's default incoming gradient; None if torch may raise."""
-    return torch.ones_like(root) if root.dim() == 0 and root.is_floating_point() else None
 
 
 def runs_directly(roots: Sequence[torch.Tensor], gradients: Sequence[torch.Tensor | None]) -> bool:

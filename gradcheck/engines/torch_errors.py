@@ -119,10 +119,6 @@ def _rows(input: Any, *_: Any) -> None:
         raise Unsupported("torch cannot take pdist of no rows", lacks="pdist of no rows")
 
 
-def _transformed(input: Any, dim: Any, *_: Any) -> None:
-    canonical_dims(dim, input.ndim)
-
-
 def _normalized(input: Any, *_: Any) -> None:
     if not prod(input.shape):
         raise Unsupported("torch cannot normalize a batch without elements", lacks="batch norm of no elements")
@@ -194,13 +190,13 @@ def _listed(lengths: Any) -> list[int]:
 
 
 #: The check of an op's arguments, given in the order of its signature, by the op's name.
-GUARDS: dict[str, Callable[..., None]] = {
+GUARDS: dict[str, Callable[..., object]] = {
     **{op: partial(_iterated, op) for op in ITERATED},
     "scaled_dot_product_attention": _attention,
     "native_group_norm": _grouped,
     "pdist": _rows,
     **dict.fromkeys(("grid_sample", "grid_sampler", "grid_sampler_2d"), _placed),
-    **dict.fromkeys(("_fft_c2c", "_fft_r2c", "_fft_c2r"), _transformed),
+    **dict.fromkeys(("_fft_c2c", "_fft_r2c", "_fft_c2r"), lambda input, dim, *_: canonical_dims(dim, input.ndim)),
     **dict.fromkeys(("native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update"), _normalized),
     "ctc_loss": _labels,
     "max_pool2d_with_indices_backward": _pooled,

@@ -59,10 +59,6 @@ class ChangedCalls(NamedTuple):
     concerns: Callable[[tuple[Any, ...], Mapping[str, Any]], bool]
 
 
-def _of_complex(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    return any(isinstance(value, torch.Tensor) and value.is_complex() for value in (*args, *kwargs.values()))
-
-
 def _of_infinite_norm(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     norm: Any = kwargs["norm_type"] if "norm_type" in kwargs else args[1]
     return norm in (float("inf"), -float("inf"))
@@ -75,14 +71,16 @@ def _masks_whole_rows(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     return bool((~mask if mask.dtype is torch.bool else mask == -float("inf")).all(-1).any())
 
 
-def _is_at_three(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    return bool(((args[0] if args else kwargs["input"]).abs() == 3).any())
+def _input(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> torch.Tensor:
+    found: torch.Tensor = args[0] if args else kwargs["input"]
+    return found
 
 
 _LP_POOL = ChangedCalls("2.13", "norm_type=inf", _of_infinite_norm)
 CHANGED_CALLS = {
-    "hardswish": ChangedCalls("2.8", "3 and -3", _is_at_three),  # before, it takes the other subgradients there
-    "logsumexp": ChangedCalls("2.5", "complex numbers", _of_complex),
+    # before, it takes the other subgradients there
+    "hardswish": ChangedCalls("2.8", "3 and -3", lambda args, named: bool((_input(args, named).abs() == 3).any())),
+    "logsumexp": ChangedCalls("2.5", "complex numbers", lambda args, named: _input(args, named).is_complex()),
     "lp_pool1d": _LP_POOL,  # before, it gives ones
     "lp_pool2d": _LP_POOL,
     "lp_pool3d": _LP_POOL,

@@ -9,7 +9,7 @@ import inspect
 import sys
 import types
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
@@ -91,7 +91,8 @@ def _parts(one: Any) -> Iterator[Any]:
     names = {name for code in nested_codes(function.__code__) for name in code.co_names}
     values = [function.__globals__[name] for name in global_names(function.__code__) if name in function.__globals__]
     found = [*values, *filled_cells(function).values(), *([] if owner is None else [owner])]
-    found += [part for value in found for part in _held(value)]
+    found += [part for value in found if type(value) is dict for part in value.values()]
+    found += [part for value in found if type(value) in (list, tuple) for part in value]
     yield from found
     for value in found:
         if not isinstance(value, types.FunctionType):
@@ -103,11 +104,6 @@ def global_names(code: types.CodeType) -> tuple[str, ...]:
     """Return the globals that code reads; attributes may have the same names."""
     read = (i for one in nested_codes(code) for i in dis.get_instructions(one))
     return tuple(dict.fromkeys(i.argval for i in read if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")))
-
-
-def _held(value: Any) -> Iterable[Any]:
-    """Return the values in a list, tuple or dict, such as a list of modules."""
-    return value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
 
 
 def _attributes(value: Any, names: set[str]) -> Iterator[Any]:

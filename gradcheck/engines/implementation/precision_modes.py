@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -135,7 +134,7 @@ class ForwardRounding(WatchingMode):
     def __init__(self, dtype: torch.dtype) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._bits = significand_bits(dtype)
-        self._rounded: list[torch.Tensor] = []
+        self.rounded: list[torch.Tensor] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         found = func(*args, **(kwargs or {}))
@@ -146,12 +145,8 @@ class ForwardRounding(WatchingMode):
         made = found if isinstance(found, (tuple, list)) else (found,)
         made = [one for one in made if isinstance(one, torch.Tensor) and significand_bits(one.dtype) < self._bits]
         if casts or name not in _EXACT:
-            self._rounded += [one for one in made if memory_address(one) not in viewed]
+            self.rounded += [one for one in made if memory_address(one) not in viewed]
         return found
-
-    def rounds_beside(self, results: Iterable[torch.Tensor]) -> bool:
-        """Return whether something else than these results is rounded."""
-        return not {memory_address(one) for one in self._rounded} <= {memory_address(one) for one in results}
 
 
 def memory_address(tensor: torch.Tensor) -> int:

@@ -272,23 +272,17 @@ class Api:
         """The arguments of `backward` that keep the graph, and its gradients."""
         return {name: dialects.KEEPING[name] for name in self._parameters() if name in dialects.KEEPING}
 
-    def takes_seed(self) -> bool:
-        """Return whether the signature of `backward` has an incoming gradient."""
-        return any(name not in dialects.NO_SEEDS for name in self._parameters())
-
     def seed_keywords(self) -> list[str]:
-        """Return further parameters that may be the incoming gradient."""
-        return [name for name in self._parameters()[1:] if name in dialects.SEEDS]
+        """Return parameters for an incoming gradient, "" for the first."""
+        names = self._parameters()
+        takes_any = any(name not in dialects.NO_SEEDS for name in names)
+        return ["", *(name for name in names[1:] if name in dialects.SEEDS)] if takes_any else []
 
     def _parameters(self) -> list[str]:
         if self.pass_runner is not None:
             return self.pass_runner.parameters()
         found = signature_parameters(self.pass_function)
         return ["gradient"] if found is None else [parameter.name for parameter in found[1:]]
-
-    def retain_method(self, tensor: Any) -> Callable[..., Any] | None:
-        """Return the method that keeps the gradient of a tensor that is no leaf."""
-        return method_of(tensor, dialects.RETAIN_METHODS)
 
     @property
     def keeps_first_gradient(self) -> bool:

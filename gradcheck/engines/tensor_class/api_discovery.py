@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engines.tensor_class import dialects
+from gradcheck.engines.tensor_class import dialects, fed_graph
 from gradcheck.engines.tensor_class.api import Api
-from gradcheck.engines.tensor_class.fed_graph import SAMPLE, FedGraph, data_makers, fed_graph_of, maker_of, of_wrapped
+from gradcheck.engines.tensor_class.fed_graph import SAMPLE, FedGraph
 from gradcheck.engines.tensor_class.members import candidates, is_storage, vars_of
 from gradcheck.engines.tensor_class.pass_lookup import words_of
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line, signature_parameters
@@ -37,16 +37,23 @@ def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None
     except UsageError as error:
         problem = error
     if problem is not None or not _holds_sample(api, made):  # its first argument may be a shape
-        maker = maker_of(constructor, module)
+        maker = fed_graph.maker_of(constructor, module)
         if maker is not None:
             return api_of(maker, name, module)
-        if problem is None:  # it may be a name, before the data
+        if problem is None:  # it may be a name, before the data, or without any
             made = _named_sample(api) or made
-    for inner in data_makers(constructor) if problem is not None else ():
+        for later in () if problem is None and _holds_sample(api, made) else fed_graph.later_makers(constructor):
+            with suppress(UsageError):
+                if _holds_sample(filled := Api(later, name), _first_tensor(filled)):
+                    return api_of(later, name, module)
+        with suppress(*USER_EXCEPTIONS):
+            if problem is None and np.isnan(api.read(made)).all():
+                problem = UsageError(f"{name} does not hold the number that it is made from")
+    for inner in fed_graph.data_makers(constructor) if problem is not None else ():
         with suppress(UsageError):
-            return api_of(of_wrapped(constructor, inner), name, module)
+            return api_of(fed_graph.of_wrapped(constructor, inner), name, module)
     if problem is not None:
-        if (graph := fed_graph_of(constructor, module)) is not None:
+        if (graph := fed_graph.fed_graph_of(constructor, module)) is not None:
             return api_of(graph, name, module)
         raise problem
     api.tensor_type = type(made)
@@ -127,11 +134,13 @@ def _sample_tensor(api: Api) -> Any:
     try:
         return _first_tensor(api)
     except UsageError:
-        if _fill(api):
-            with suppress(UsageError):
-                return _first_tensor(api)
+        if not _fill(api):
+            raise
+        try:
+            return _first_tensor(api)
+        except UsageError:
             api.data_name, api.other_arguments = "", {}
-        raise
+            raise
 
 
 def _named_sample(api: Api) -> Any:
@@ -224,7 +233,10 @@ def _storage_of(api: Api, made: Any) -> str:
         (name for name in names if _has_attribute(made, name) and api.plain(getattr(made, name)) is not None), ""
     )
     value = getattr(made, found, None)
-    return found if is_storage(value) and not hasattr(value, "__array__") and not api.is_tensor(value) else ""
+    is_foreign = is_storage(value) and (
+        not hasattr(value, "__array__") or hasattr(value, "new_tensor")
+    )  # as torch's are
+    return found if is_foreign and not api.is_tensor(value) else ""
 
 
 def _holds_arrays(api: Api) -> bool:
@@ -241,15 +253,12 @@ def _holds_arrays(api: Api) -> bool:
 
 def _divides_only_numbers(api: Api) -> bool:
     """Return whether a quotient raises for arrays, and not for numbers."""
-    number, array = (api.make(values, True) for values in (np.array(0.5), SAMPLE))
-    try:
-        number / number
-    except USER_EXCEPTIONS:  # it has no quotients
-        return False
-    try:
-        array / array
-    except USER_EXCEPTIONS:
-        return True
+    for values, answer in ((np.array(0.5), False), (SAMPLE, True)):  # without quotients, it divides nothing
+        made = api.make(values, True)
+        try:
+            made / made
+        except USER_EXCEPTIONS:
+            return answer
     return False
 
 
@@ -293,13 +302,10 @@ def gradient_places(api: Api) -> list[str]:
     """Return attributes and methods named like a gradient that no table has."""
     made = api.make(np.array(0.5) if api.is_scalar else SAMPLE, True)
     shared = [name for kind in type(made).__mro__[:-1] for name in vars(kind)]
-    named = [name for name in (*vars_of(made), *shared) if _is_gradient_name(name) and _may_hold_gradient(made, name)]
-    return [name for name in dict.fromkeys(named) if name not in (api.backward_name, *dialects.GRADIENTS)]
-
-
-def _is_gradient_name(name: str) -> bool:
-    words = set(words_of(name))
-    return not words.isdisjoint(dialects.GRADIENT_WORDS) and words.isdisjoint(dialects.NO_PASS_WORDS)
+    named = [name for name in (*vars_of(made), *shared) if _may_hold_gradient(made, name)]
+    words = {name: set(words_of(name)) for name in named if name not in (api.backward_name, *dialects.GRADIENTS)}
+    likely = [name for name, own in words.items() if not own.isdisjoint(dialects.GRADIENT_WORDS)]
+    return [name for name in likely if words[name].isdisjoint(dialects.NO_PASS_WORDS)]
 
 
 def _may_hold_gradient(tensor: Any, name: str) -> bool:

@@ -137,7 +137,8 @@ class BackwardEngine(ForeignEngine):
         """Raise Unsupported for passes that the class does not have."""
         if self._is_graph_used and not self.capabilities.keeps_graph:
             raise Unsupported(f"{self.name} keeps no graph after a backward pass", lacks="second passes over a graph")
-        if self._pass_roots and not self.capabilities.adds_up and self._has_gradients():
+        leaves = [leaf for _, leaf in self._leaf_arrays if leaf.requires_grad]
+        if self._pass_roots and not self.capabilities.adds_up and any(np.any(one.grad) for one in leaves):
             raise Unsupported(f"each pass of {self.name} begins anew", lacks="gradients that add up over passes")
         if not retain_graph and not self.api.keeping_arguments:
             raise Unsupported(f"{self.name} has no option to free a graph", lacks="retain_graph")
@@ -146,11 +147,6 @@ class BackwardEngine(ForeignEngine):
         if any(root.tensor is None for root in roots):
             raise Unsupported("a backward pass from what is no tensor of the engine", lacks="passes from constants")
 
-    def _has_gradients(self) -> bool:
-        """Return whether a leaf has a gradient of an earlier pass."""
-        found = (leaf.grad for _, leaf in self._leaf_arrays if leaf.requires_grad)
-        return any(gradient is not None and np.any(gradient) for gradient in found)
-
     def starts(self, roots: list[WrappedTensor], seeds: Seeds) -> tuple[list[WrappedTensor], Seeds]:
         """Return roots and seeds as the class takes them, or as one total."""
         if all(seed is None for seed in seeds) and len(roots) == 1:
@@ -158,7 +154,9 @@ class BackwardEngine(ForeignEngine):
                 raise Unsupported("one number has no backward pass from several", lacks="tensors of several numbers")
             return roots, seeds
         can = self.capabilities
-        takes_seed = can.seed != "none" and not self.api.is_scalar and not self._is_returned_leaf(roots)
+        root, leaves = roots[0], [leaf for _, leaf in self._leaf_arrays]
+        is_returned = len(roots) == 1 and any(root.tensor is leaf.tensor and root is not leaf for leaf in leaves)
+        takes_seed = can.seed != "none" and not self.api.is_scalar and not is_returned
         if takes_seed and (len(roots) == 1 or (self._is_bare and can.adds_up)):
             return roots, seeds
         if any(seed is None and root.array.size != 1 for root, seed in zip(roots, seeds, strict=True)):
@@ -166,11 +164,6 @@ class BackwardEngine(ForeignEngine):
         if len(roots) == 1 and np.all(seeds[0] == 1) and (can.starts_with_ones or roots[0].array.size == 1):
             return roots, [None]
         return [self.total(roots, seeds)], [None]
-
-    def _is_returned_leaf(self, roots: list[WrappedTensor]) -> bool:
-        """Return whether the only root is a leaf that an op returned unchanged."""
-        root = roots[0]
-        return len(roots) == 1 and any(root.tensor is leaf.tensor and root is not leaf for _, leaf in self._leaf_arrays)
 
     def total(self, roots: list[WrappedTensor], seeds: Seeds) -> WrappedTensor:
         """Return the roots' total, computed by few ops. Raises Unsupported."""

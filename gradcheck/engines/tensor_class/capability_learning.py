@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,9 @@ def _learn_with_other_passes(engine: BackwardEngine, found: Capabilities) -> Cap
         if runner.records:
             engine.forget_forms()  # outside of a tape an op may return no tensor
         try:
-            again = _learn(engine) if _has_right_gradient(engine) else UNKNOWN
+            base = replace(UNKNOWN, dtype=made_dtype(engine))
+            pairs = product(hypotheses(engine.api, base), GRADIENT_PROBES[1:4])  # ones of a sum show nothing
+            again = _learn(engine) if any(is_right(engine, *pair) for pair in pairs) else UNKNOWN
         except USER_EXCEPTIONS:  # a tape that cannot be begun
             continue
         if again is UNKNOWN or again.not_understood:
@@ -128,12 +131,6 @@ def _learn_with_other_passes(engine: BackwardEngine, found: Capabilities) -> Cap
     if best:
         return _learn(engine)
     return found if found.not_understood else replace(UNKNOWN, not_understood=_NOTHING)
-
-
-def _has_right_gradient(engine: BackwardEngine) -> bool:
-    """Return whether any gradient is right but the ones of a sum."""
-    base = replace(UNKNOWN, dtype=made_dtype(engine))
-    return any(is_right(engine, can, probe) for can in hypotheses(engine.api, base) for probe in GRADIENT_PROBES[1:4])
 
 
 def _learn_with(engine: BackwardEngine, found: Capabilities, name: str, values: Sequence[Any]) -> Capabilities:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
+import numpy as np
+
 # Making a tensor ------------------------------------------------------------------------------------
 
 #: The constructor's flag for gradients, in small letters without underscores; and flags of opposite meaning.
@@ -27,11 +29,14 @@ GRAD_MARK_METHODS = ("requires_grad_",)
 
 #: Its parameter for the data, if it is not the first, or not the only required one.
 DATA = ("data", "value", "values", "val", "array", "arr", "x", "tensor", "numbers", "content", "primal", "v")
+#: Its parameter for a name.
+NAMES = ("name", "label", "id", "symbol", "identifier", "key")
 _NUMBERS = count(1)
 #: Values for other required parameters, by their names in small letters without outer underscores.
 DEFAULT_ARGUMENTS: dict[str, Callable[[], Any]] = {
-    **dict.fromkeys(("name", "label", "id", "symbol", "identifier", "key"), lambda: f"v{next(_NUMBERS)}"),
+    **dict.fromkeys(NAMES, lambda: f"v{next(_NUMBERS)}"),
     **dict.fromkeys(("op", "operation", "operator", "type"), str),
+    "dtype": lambda: np.float64,
     **dict.fromkeys(("children", "parents", "prev", "inputs", "args", "creators", "depends_on", "deps"), tuple),
     **dict.fromkeys(("local_gradients", "local_grads", "dependencies", "predecessors", "operands"), tuple),
     **dict.fromkeys(
@@ -41,6 +46,9 @@ DEFAULT_ARGUMENTS: dict[str, Callable[[], Any]] = {
 
 #: Functions that make a tensor of numbers, if the constructor takes no numbers: of its module, or of the class.
 MAKERS = ("tensor", "from_numpy", "from_list", "from_array", "from_data", "make_tensor", "as_tensor", "make")
+
+#: Methods that give a tensor its numbers, if the constructor takes a name alone.
+SETTERS = ("assign", "set_value", "set_data", "set", "set_val", "feed", "fill", "load", "update")
 
 #: Words in the names of subclasses whose tensors are leaves, if the class that is named keeps no gradients.
 LEAVES = ("parameter", "param", "variable", "var", "leaf", "placeholder")
@@ -96,7 +104,8 @@ TRAINERS = ("optimizer", "optimiser", "optim", "sgd", "trainer", "solver")
 #: Modules that may have any of these, below the package and below the class's own module.
 PASS_MODULES = (
     *("grad", "gradient", "gradients", "autograd", "autodiff", "backprop", "backward", "engine", "tape", "graph"),
-    *("differentiate", "core", "core.grad", "optimizer", "optimizers", "optim"),
+    *("differentiate", "differentiation", "derivative", "jacobian", "backpropagation", "reverse", "core", "core.grad"),
+    *("optimizer", "optimizers", "optim"),
 )
 _FREEING = (
     *("remove_graph", "free_graph", "clear_graph", "release_graph", "delete_graph", "destroy_graph", "reset_graph"),

@@ -18,7 +18,9 @@ from gradcheck.engines.tensor_class.backward_engine import BackwardEngine, line_
 from gradcheck.engines.tensor_class.call_forms import CallForm, Library, Shape
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, check_can_accumulate, class_conventions
 from gradcheck.engines.tensor_class.capability_learning import learn_capabilities
+from gradcheck.engines.tensor_class.dialects import RETAIN_METHODS
 from gradcheck.engines.tensor_class.hypotheses import has_right_complex_gradients
+from gradcheck.engines.tensor_class.members import method_of
 from gradcheck.engines.tensor_class.user_code_guard import EngineError, Output, error_line, translate_errors
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 from gradcheck.errors import GradcheckError, Place, Unsupported
@@ -140,8 +142,8 @@ class TensorClassEngine(BackwardEngine):
         """Yield what to know of passes that are not run as the class's method."""
         if self.leaves_something:
             yield fact("leaves_something")
-        if self.api.pass_runner is not None and self.api.backward_name:
-            name = getattr(self.api.pass_function, "__name__", "another function")
+        name = getattr(getattr(self.api.pass_runner, "function", None), "__name__", "another function")
+        if self.api.pass_runner is not None and self.api.backward_name not in ("", name):
             yield fact("passes_run_by", name=name, method=self.api.backward_name)
 
     @property
@@ -222,7 +224,7 @@ class TensorClassEngine(BackwardEngine):
         if tensor.tensor is None or tensor.is_leaf:
             return
         with translate_errors("retain_grad()"):
-            retain = self.api.retain_method(tensor.tensor)
+            retain = method_of(tensor.tensor, RETAIN_METHODS)
             if retain is not None and not self._is_bare:
                 retain()
         tensor.unread = tensor.unread or (self._is_bare and retain is not None)
@@ -243,7 +245,8 @@ def count_comparisons(homes: Sequence[Any]) -> Iterator[SimpleNamespace]:
         count.number += 1
         return True if self is other else NotImplemented
 
-    changed = [kind for kind in _classes(homes) if _compares_by_identity(kind)]
+    names = ((kind, {name for above in kind.__mro__[:-1] for name in vars(above)}) for kind in _classes(homes))
+    changed = [kind for kind, own in names if own.isdisjoint({"__eq__", "__hash__"})]
     try:
         for kind in changed:
             kind.__eq__ = is_same  # type: ignore[assignment]  # its hash stays
@@ -264,9 +267,3 @@ def _classes(homes: Sequence[Any]) -> list[type]:
         elif type(home) is type:
             found[home] = None
     return list(found)
-
-
-def _compares_by_identity(kind: type) -> bool:
-    """Return whether a class inherits `==` and hash from `object`."""
-    names = {name for above in kind.__mro__[:-1] for name in vars(above)}
-    return not names & {"__eq__", "__hash__"}

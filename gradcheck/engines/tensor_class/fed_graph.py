@@ -91,6 +91,25 @@ def maker_of(constructor: Callable[..., Any], module: ModuleType | None) -> Call
     return None
 
 
+def later_makers(constructor: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+    """Yield functions that make a tensor by its name, and put numbers into it.
+
+    A method of it takes them, or an attribute."""
+    first = next(iter(signature_parameters(constructor) or ()), None)
+    for name in (*dialects.SETTERS, *dialects.VALUES) if getattr(first, "name", "") in dialects.NAMES else ():
+
+        @wraps(constructor, updated=())
+        def make(data: Any, *, name: str = name) -> Any:
+            leaf = constructor(f"v{next(_NAMES)}")
+            if callable(there := getattr(leaf, name)):
+                there(data)
+            else:
+                setattr(leaf, name, data)
+            return leaf
+
+        yield make
+
+
 def data_makers(constructor: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
     """Yield what may make the data of a class that takes no arrays of NumPy's.
 

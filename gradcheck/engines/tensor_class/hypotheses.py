@@ -50,7 +50,7 @@ def hypotheses(api: Api, base: Capabilities) -> Iterator[Capabilities]:
     """Yield forms of the incoming gradient, the likeliest first."""
     kinds: tuple[SeedKind, ...] = ("array", "tensor")
     if not api.is_scalar:
-        for keyword in ("", *api.seed_keywords()) if api.takes_seed() else ():
+        for keyword in api.seed_keywords():
             for seed in kinds:
                 yield replace(base, seed=seed, keyword=keyword)
         for seed in ("assigned array", "assigned tensor"):

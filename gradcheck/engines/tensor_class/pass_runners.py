@@ -94,6 +94,8 @@ class PassRunner:
         if isinstance(given, Mapping):
             return list(given.items())
         several = given if isinstance(given, (list, tuple)) else (given,)
+        if isinstance(given, np.ndarray) and (given.dtype == object or len(leaves) > 1):  # made of a list
+            several = [np.array(one, float) for one in given]
         return list(zip(leaves, several, strict=True))
 
 

@@ -93,7 +93,8 @@ class _ProblemWriter:
         return lines
 
     def _tensor(self, array: np.ndarray, requires_grad: bool) -> str:
-        if self.api.data_name or (self.api.is_scalar and array.ndim):
+        is_wrapped = hasattr(self.api.constructor, "__wrapped__")  # it takes a name, or an array of another library
+        if self.api.data_name or is_wrapped or (self.api.is_scalar and array.ndim):
             raise Unsupported("a class of single numbers, or of more than numbers")
         data = _literal(array) if self.api.is_scalar else _array(array)
         flag = f", {self.api.grad_flag}={self.api.grad_flag_value}" if self.api.grad_flag and requires_grad else ""

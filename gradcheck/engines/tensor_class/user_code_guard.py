@@ -184,13 +184,10 @@ class CodeError(TensorError):
         self.trace = trace
 
 
-def _is_foreign(file: str) -> bool:
-    return file.startswith((_OURS, "<frozen")) or is_installed_file(file)
-
-
 def as_code_error(what: str, error: BaseException) -> CodeError:
     """Return the exception as a CodeError that names the code and the line."""
-    own = [frame for frame in frames_of(error) if not _is_foreign(frame.filename)]
+    files = ((frame, frame.filename) for frame in frames_of(error))
+    own = [frame for frame, file in files if not (file.startswith((_OURS, "<frozen")) or is_installed_file(file))]
     lines = [*traceback.format_list(own), *traceback.format_exception_only(error)]
     where = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
     return CodeError(f"{what} raised {error_line(error)}{where}", "".join(lines).rstrip())

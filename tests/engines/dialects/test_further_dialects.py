@@ -15,6 +15,7 @@ from gradcheck.facts import fact
 from tests.engines.dialects import (
     answering,
     asking,
+    assigning,
     beginning,
     columns,
     figures,
@@ -57,6 +58,8 @@ UNDERSTOOD: dict[Any, tuple[str, ...]] = {
     keeping.Bare: ("numbers", "bare", "two uses"),
     keeping.Conjured: ("bare", "again"),
     keeping.Gridded: ("products", "bare", "again"),
+    assigning.Named: ("numbers", "reuse"),
+    assigning.Placed: ("sums", "bare"),
 }
 PAIRS = [(kind, name) for kind, names in UNDERSTOOD.items() for name in names]
 
@@ -209,3 +212,32 @@ def test_what_a_total_leaves_in_its_root_is_none_of_the_classs_faults(graph: str
 def test_a_leaf_that_keeps_its_answer_has_no_second_pass() -> None:
     assert judged(asking.TwoModes, "again").status == "unsupported"
     assert judged(asking.TwoModesWrong, "numbers").status == "failed"
+
+
+def test_a_pass_may_be_a_method_of_the_usual_name_that_takes_a_leaf() -> None:
+    """What runs passes is told only where its name is another one."""
+
+    class Derived(assigning.Placed):
+        def __init__(self, value: Any) -> None:
+            super().__init__("leaf")
+            self.value = np.asarray(value)
+
+        def _of(self, other: Any, value: Any, rule: Any) -> Any:
+            found = Derived(value)
+            found.rule, found.operands = rule, (self,) if other is None else (self, other)
+            return found
+
+        def backward(self, leaf: Any) -> Any:  # type: ignore[override]
+            def of(node: Any, gradient: Any) -> Any:
+                shares = node.rule(gradient) if node.rule else ()
+                below = sum(of(one, share) for one, share in zip(node.operands, shares, strict=False))
+                return below + gradient * (node is leaf)
+
+            return of(self, np.ones_like(self.value))
+
+    engine = adapt(Derived, "mine")
+    (found,) = run(
+        [case_of("inputs: {a: 2.0, b: -3.0}\ngraph: {p: a * b, y: p * a}\n")], engines=[engine], trials=1
+    ).cases
+    assert found.status == "passed"
+    assert "passes_run_by" not in {one.kind for one in engine.conventions}

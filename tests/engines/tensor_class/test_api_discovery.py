@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from gradcheck.engines.tensor_class.api_discovery import api_of
 from gradcheck.errors import UsageError
@@ -309,3 +310,34 @@ def test_what_keeps_a_gradient_may_be_another_flag_than_what_asks_for_one() -> N
     assert (api.grad_flag, api.keeping_flag) == ("requires_grad", "keep_grad")
     assert [api.make(np.ones(2), wanted).keep_grad for wanted in (True, False)] == [True, False]
     assert not api_of(sound.Tensor, "Tensor").keeping_flag
+
+
+def test_a_dtype_may_be_required_and_what_is_said_is_of_a_call_with_all_arguments() -> None:
+    class Typed(Plain):
+        def __init__(self, data: Any, dtype: Any) -> None:
+            super().__init__(np.asarray(data, dtype))
+
+    assert api_of(Typed, "Typed").make(X, True).data.dtype == np.float64
+
+    class Refusing(Plain):
+        def __init__(self, data: Any, dtype: Any) -> None:
+            raise ValueError("never")
+
+    with pytest.raises(UsageError, match="ValueError: never"):
+        api_of(Refusing, "Refusing")
+
+
+def test_an_array_of_torchs_is_the_classs_own_kind_of_array() -> None:
+    class OnTorch(Plain):
+        def __init__(self, data: Any) -> None:
+            assert isinstance(data, torch.Tensor)
+            self.data, self.grad, self.shape = data, None, data.shape
+
+    module = ModuleType("on_torch")
+    module.torch = torch  # type: ignore[attr-defined]
+    OnTorch.__module__ = "on_torch"
+    sys.modules["on_torch"] = module
+    try:
+        assert isinstance(api_of(OnTorch, "OnTorch").stored(X), torch.Tensor)
+    finally:
+        del sys.modules["on_torch"]

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from gradcheck.engines.resolve import adapt
-from gradcheck.engines.tensor_class.fed_graph import SAMPLE, data_makers, fed_graph_of, maker_of
+from gradcheck.engines.tensor_class.fed_graph import SAMPLE, data_makers, fed_graph_of, later_makers, maker_of
 from gradcheck.errors import UsageError
-from tests.engines.dialects import fed
+from tests.engines.dialects import assigning, fed
 from tests.engines.dialects.test_dialects import judged, named
 from tests.engines.tensor_class.plain import Plain
 
@@ -126,3 +126,18 @@ def test_a_class_that_takes_nothing_says_so() -> None:
 
     with pytest.raises(UsageError, match="not today"):
         adapt(Never, "mine")
+
+
+def test_a_name_is_no_number() -> None:
+    """A class that is made of a name, and has no way to get a number, is none: its values are NaN for ever."""
+
+    class Locked(assigning.Named):
+        assign = None  # type: ignore[assignment]
+
+        def value(self) -> float:
+            return float("nan")
+
+    leaf = next(later_makers(assigning.Named))(2.5)
+    assert (leaf.value(), leaf.name[0]) == (2.5, "v")
+    with pytest.raises(UsageError, match="does not hold the number"):
+        adapt(Locked, "mine")

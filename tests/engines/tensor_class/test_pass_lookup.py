@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from gradcheck import run
+from gradcheck.engines.resolve import resolve_engine
 from gradcheck.engines.tensor_class.pass_lookup import may_be_a_pass, passes_of, words_of
 from tests.engines.dialects import training
+from tests.from_text import case_of
 
 
 @pytest.mark.parametrize(
@@ -94,3 +98,29 @@ def test_what_is_made_of_parameters_may_run_a_pass_where_it_is_no_base_alone() -
     home = home_of(**{name: value for name, value in vars(training).items() if isinstance(value, type)})
     found = [way.function for way in passes_of(training.Tensor, training.Tensor([1.0]), "grad", [home])]
     assert [(type(way.__self__), way.__name__) for way in found] == [(training.SGD, "backward")]  # type: ignore[attr-defined]
+
+
+def test_a_pass_may_be_in_a_module_that_is_named_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "slopes"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "jacobian.py").write_text("def jacobian(y, x):\n    return y.slope_of(x)\n")
+    (package / "tensor.py").write_text(
+        "class Tensor:\n"
+        "    def __init__(self, data, slopes=None):\n"
+        "        self.data, self.slopes = data, slopes or {self: 1.0}\n"
+        "    def __mul__(self, other):\n"
+        "        both = [(self, other.data), (other, self.data)]\n"
+        "        keys = {*self.slopes, *other.slopes}\n"
+        "        slope = lambda x: sum(f * one.slopes.get(x, 0.0) for one, f in both)\n"
+        "        return Tensor(self.data * other.data, {x: slope(x) for x in keys})\n"
+        "    def slope_of(self, x):\n"
+        "        return self.slopes.get(x, 0.0)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    engine = resolve_engine("slopes/tensor.py:Tensor")
+    (found,) = run(
+        [case_of("inputs: {a: 2.0, b: -3.0}\ngraph: {p: a * b, y: p * a}\n")], engines=[engine], trials=1
+    ).cases
+    assert found.status == "passed"
+    assert engine.api.pass_function.__name__ == "jacobian"

@@ -45,6 +45,16 @@ def test_gradients_come_in_a_list_or_by_leaf(given: Any) -> None:
     assert list(PassRunner(lambda root, leaves: given, "listed").run(None, [A, B], (), {})) == [(A, 1.0), (B, 2.0)]
 
 
+def test_gradients_come_in_an_array_that_is_made_of_a_list() -> None:
+    rows = [np.array([1.0, 2.0]), np.array([3.0, 4.0])]
+    for given in (np.array(rows), np.array(rows, dtype=object)):
+        found = list(PassRunner(lambda root, leaves, g=given: g, "listed").run(None, [A, B], (), {}))
+        assert [(leaf, gradient.tolist(), gradient.dtype.name) for leaf, gradient in found] == [
+            (A, [1.0, 2.0], "float64"),
+            (B, [3.0, 4.0], "float64"),
+        ]
+
+
 def test_one_leaf_after_the_other() -> None:
     way = PassRunner(lambda root, leaf: 1.0 if leaf is A else 2.0, "each")
     assert list(way.run(None, [A, B], (), {})) == [(A, 1.0), (B, 2.0)]
