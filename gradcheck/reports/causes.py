@@ -6,6 +6,7 @@ A mistake in an engine shows in many cases. A claim of a file is its own, unless
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -152,7 +153,6 @@ class Causes:
     """Groups over several cases, then the problems of single cases."""
 
     # groups that only raise errors come last, before them those with most cases first
-
     groups: tuple[FailureGroup, ...]
     cases: tuple[tuple[CaseResult, tuple[GroupMember, ...]], ...]
 
@@ -321,20 +321,21 @@ def _composing_ops(c: Comparison) -> tuple[str, ...]:
 
 
 def _make_group(key: Hashable, members: list[GroupMember]) -> FailureGroup:
-    ordered = sorted(members, key=lambda member: (_group_key(member) != key, _clarity_key(member)))
+    kinds = Counter(confirmed_diagnosis(member.finding.lead) for member in members if member.finding is not None)
+    ordered = sorted(members, key=lambda member: (_group_key(member) != key, _clarity_key(member, kinds)))
     once = {id(member.case): member for member in reversed(ordered)}
     kept = tuple(member for member in ordered if once[id(member.case)] is member)
     leads = [member.finding.lead for member in ordered if member.finding is not None]
     return FailureGroup(kept, tuple(dict.fromkeys(faulty_op(lead) for lead in leads if faulty_op(lead))), tuple(leads))
 
 
-def _clarity_key(member: GroupMember) -> tuple[Any, ...]:
-    """Return a sort key: few other problems, a known mistake, few numbers."""
+def _clarity_key(member: GroupMember, kinds: Counter[str]) -> tuple[Any, ...]:
+    """Return a sort key: few other problems, a frequent mistake, few numbers."""
     if member.finding is None:
         return (member.other_problems,)
     lead = member.finding.lead
     is_inside = lead.operation is not None and bool(lead.operation.inside)
     made = _composing_ops(lead)
     size = lead.elements or (lead.want_array.size if lead.want_array is not None else 0)
-    is_unknown, has_trial = not confirmed_diagnosis(lead), lead.trial is not None
-    return member.other_problems, is_unknown, is_inside, bool(made), size <= 1, size, has_trial
+    kind, has_trial = confirmed_diagnosis(lead), lead.trial is not None
+    return member.other_problems, not kind, -kinds[kind], is_inside, bool(made), size <= 1, size, has_trial

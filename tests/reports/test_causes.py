@@ -111,6 +111,12 @@ def test_the_clearest_case_comes_first() -> None:
     assert titles(both, case("b", wrong("matmul"))) == [("matmul, gradient of its second argument", ["b", "a"])]
 
 
+def test_what_most_cases_show_is_told_before_what_only_looks_like_it_in_one() -> None:
+    """As for `b ** 2`, where two mistakes give the same numbers."""
+    seldom, often = (wrong("pow", ALONE, kind=kind) for kind in ("saved_value", "other_formula"))
+    assert titles(case("a", seldom), case("b", often), case("c", often)) == [("pow, its gradient", ["b", "c", "a"])]
+
+
 def test_formulas_are_told_by_case_unless_they_say_the_same() -> None:
     def formula(text: str, **fields: Any) -> Comparison:
         return make_failed([1.0], [2.0], what="formula", engine="case", tensor="W", formula=text, **fields)
