@@ -118,7 +118,7 @@ def conform(
 
 def _backward_pass_fault(engine: Engine, properties: Sequence[PropertyFinding]) -> Diagnosis | None:
     """Return what is wrong with its backward passes as a whole, if known."""
-    failing = {one.name for one in properties if one.status == "fails"}
+    failing = {p.name for p in properties if p.status == "fails" and getattr(p.why, "kind", "") != "ran_out_of_time"}
     with quiet():
         found = diagnose_small_graphs(engine)
         if found is None and ACCUMULATES in failing:

@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradcheck.checks.conformance import engine_conformance
 from gradcheck.checks.conformance.engine_conformance import conform, conformance_status
-from gradcheck.checks.result import CaseResult
+from gradcheck.checks.conformance.properties import PropertyFinding
+from gradcheck.checks.result import CaseResult, Diagnosis
 from gradcheck.engines.core import Core
 from gradcheck.engines.resolve import adapt, resolve_engine
+from gradcheck.facts import Fact, fact
 from gradcheck.reports import Look
 from gradcheck.reports.commands.conformance_report import as_json, render, verdict
 from tests.conftest import WithRules
@@ -184,3 +187,11 @@ def test_cases_about_code_say_nothing_of_an_engine(tmp_path: Path) -> None:
     found = conform(Core(), [tmp_path / "case.yaml"], ops=["mul"])
     assert found.cases is not None
     assert found.cases.cases == ()
+
+
+def test_a_pass_that_never_returns_is_not_one_that_forgets_nothing() -> None:
+    def fault(why: Fact) -> Diagnosis | None:
+        return engine_conformance._backward_pass_fault(Core(), [PropertyFinding("zeroing forgets", "fails", why)])
+
+    assert fault(fact("ran_out_of_time", seconds=1.0)) is None
+    assert getattr(fault(fact("property_numbers_differ", what=fact("a"), got=2.0, want=1.0)), "kind", "") == "stale"
