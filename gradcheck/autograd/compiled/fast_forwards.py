@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from itertools import accumulate
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -235,16 +235,16 @@ def _flat_places(shape: tuple[int, ...], index: Any, dim: int) -> Function | Non
     if index.dtype != np.int64 or len(shape) != index.ndim or not index.size:
         return None
     axis = canonical_dim(dim, len(shape))
-    strides = [*accumulate(shape[:0:-1], lambda a, b: a * b, initial=1)][::-1]
-    others = np.zeros(index.shape, np.int64)
-    for d, coordinates in enumerate(np.ogrid[tuple(slice(n) for n in index.shape)]):
-        if d != axis:
-            others += coordinates * strides[d]
-    step, size = strides[axis], shape[axis]
+    line = tuple(1 if d == axis else n for d, n in enumerate(index.shape))
+    starts = np.arange(prod(shape)).reshape(shape)[tuple(map(slice, line))]
+    if starts.shape != line:  # the index reaches beyond, which the forward says
+        return None
+    starts = starts.repeat(index.shape[axis], axis)
+    step, size = prod(shape[axis + 1 :]), shape[axis]
 
     def places(index: Any) -> Any:
         _check(index, size)
-        return others + index * step
+        return starts + index * step
 
     return places
 
@@ -265,8 +265,11 @@ def _(x: Any, dim: int, index: Any, sparse_grad: bool) -> Function | None:
 @_specializes("scatter_add")
 def _(x: Any, dim: int, index: Any, src: Any) -> Function | None:
     places = _flat_places(x.shape, index, dim)
-    if places is None or src.shape != index.shape or src.dtype != x.dtype:
-        return None
+    return None if places is None or src.shape != index.shape or src.dtype != x.dtype else _adds_at(places)
+
+
+def _adds_at(places: Function) -> Function:
+    """Return a function that adds elements at the flat places for an index."""
 
     def add(x: Any, index: Any, src: Any) -> Any:
         out = x.copy()
@@ -277,7 +280,7 @@ def _(x: Any, dim: int, index: Any, src: Any) -> Function | None:
 
 
 @_specializes("index_select")
-def _(x: Any, dim: int, index: Any) -> Function | None:
+def _selects(x: Any, dim: int, index: Any) -> Function | None:
     if index.dtype != np.int64 or index.ndim != 1 or not index.size or not x.ndim:
         return None
     axis = canonical_dim(dim, x.ndim)
@@ -292,18 +295,7 @@ def _(x: Any, dim: int, index: Any) -> Function | None:
 
 @_specializes("index_add")
 def _(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Function | None:
-    if index.dtype != np.int64 or index.ndim != 1 or not index.size or not x.ndim or source.dtype != x.dtype:
+    select, numbers = _selects(x, dim, index), np.arange(x.size).reshape(x.shape)
+    if select is None or source.dtype != x.dtype or type(alpha) is not int or alpha != 1:
         return None
-    axis = canonical_dim(dim, x.ndim)
-    size = x.shape[axis]
-    if type(alpha) is not int or alpha != 1 or source.shape != (*x.shape[:axis], index.size, *x.shape[axis + 1 :]):
-        return None
-    numbers = np.arange(x.size).reshape(x.shape)
-
-    def add(x: Any, index: Any, source: Any) -> Any:
-        _check(index, size)
-        out = x.copy()
-        np.add.at(out.reshape(-1), numbers.take(index, axis).reshape(-1), source.reshape(-1))
-        return out
-
-    return add
+    return _adds_at(partial(select, numbers)) if source.shape == select(numbers, index).shape else None

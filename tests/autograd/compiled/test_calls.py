@@ -18,7 +18,7 @@ from gradcheck.autograd.compiled.calls import WORTH_IT
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.engines.base import Application
 from gradcheck.engines.recording import arrays, rebuild
-from gradcheck.errors import ArgumentError, IndexOutOfRange, TensorError
+from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch, TensorError
 from tests.autograd import table
 from tests.autograd.compiled.kit import GeneralTensor, compile_at_once, functions_of, leaf, often, same
 
@@ -140,6 +140,14 @@ def test_errors_are_those_of_the_general_way() -> None:
         ops.gather(x, 1, Tensor(np.array([[0, 3]])))
     with pytest.raises(IndexOutOfRange, match="gather: index -1"):
         ops.gather(x, 1, Tensor(np.array([[0, -1]])))
+
+
+@pytest.mark.parametrize("shape", [(2, 6), (1, 1), (3, 1)])
+def test_an_index_beyond_its_tensor_stays_an_error(shape: tuple[int, int]) -> None:
+    x, places = leaf(*shape), Tensor(np.zeros((shape[0] + 1, shape[1] + 1), np.int64))
+    for dim in 2 * WORTH_IT * [0, 1]:
+        with pytest.raises(ShapeMismatch):
+            ops.gather(x, dim, places)
 
 
 def test_no_graph_is_recorded_where_none_is_wanted() -> None:

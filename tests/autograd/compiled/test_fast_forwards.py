@@ -90,8 +90,11 @@ FORWARDS: dict[str, tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]] = {
         [(X[0], 1, (3, 4)), (X[:, :2], (slice(None), slice(2)), (3, 4)), (X[[0, 2, 0]], [0, 2, 0], (3, 4))],
         [(X, PLACES, (3, 4))],
     ),
-    "gather": ([(X, 1, GRID, False), (X, -2, GRID[:, :1], False)], [(X, 1, GRID[:0], False)]),
-    "scatter_add": ([(X, 1, GRID, X[:, :2])], [(X, 1, GRID, X)]),
+    "gather": (
+        [(X, 1, GRID, False), (X, -2, GRID[:, :1], False)],
+        [(X, 1, GRID[:0], False), (X, 0, GRID.repeat(3, 1), False)],
+    ),
+    "scatter_add": ([(X, 1, GRID, X[:, :2])], [(X, 1, GRID, X), (X[:, :1], 0, GRID, X[:, :2])]),
     "index_select": ([(X, 0, PLACES), (X, 1, PLACES)], [(X, 0, PLACES[:0]), (X, 0, PLACES.astype(np.int32))]),
     "index_add": ([(X, 0, PLACES, X, 1)], [(X, 0, PLACES, X, 2), (X, 0, PLACES, X[:1], 1)]),
 }
