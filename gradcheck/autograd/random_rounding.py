@@ -162,19 +162,14 @@ class Rounded(np.ndarray):
         if function in _WRITTEN_IN_UFUNCS:
             return super().__array_function__(function, types, args, kwargs)
         roundings = _roundings_of((*args, *kwargs.values()))
-        if function in _MOVE_DATA:
-            plain = (
-                _convert(_unchanged, args),
-                {name: _convert(_unchanged, value) for name, value in kwargs.items()},
-            )
-            return _wrap(roundings, function(*plain[0], **plain[1]))
 
         def inexact(array: np.ndarray) -> np.ndarray:
             as_a_whole = function in _STABLE_AS_A_WHOLE
             return roundings.moved_as_a_whole(array) if as_a_whole else roundings.moved(array, array.size)
 
-        moved = _convert(inexact, args), {name: _convert(inexact, value) for name, value in kwargs.items()}
-        return _wrap(roundings, function(*moved[0], **moved[1]), roundings.moved)
+        before, after = (_unchanged, _unchanged) if function in _MOVE_DATA else (inexact, roundings.moved)
+        args, kwargs = _convert(before, args), {name: _convert(before, value) for name, value in kwargs.items()}
+        return _wrap(roundings, function(*args, **kwargs), after)
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         """Cast; round at random if the dtype has fewer digits."""
