@@ -123,7 +123,7 @@ def _case(applied: _OpCall, number: int, generator: np.random.Generator) -> Case
     def named(array: np.ndarray) -> Expr:
         is_input = applied.wants_gradient(array)
         home, name = (inputs, f"x{len(inputs)}") if is_input else (constants, f"c{len(constants)}")
-        home[name] = Value(array, dtype=_dtype(array))
+        home[name] = Value(array, dtype="" if array.dtype == _DOUBLE else array.dtype.name)
         return Name(name)
 
     expr = _call_expression(applied, named)
@@ -131,7 +131,8 @@ def _case(applied: _OpCall, number: int, generator: np.random.Generator) -> Case
     if any(dtypes.is_differentiable(array.dtype) and array.dtype != _DOUBLE for array in found):
         return None
     roots = _roots(applied, generator)
-    if not inputs or not roots or not _is_finite(applied.apply_to(lambda array: array)):
+    results = _parts(applied.apply_to(lambda array: array)).values()
+    if not inputs or not roots or not all(np.isfinite(part).all() for part in results):
         return None
     title = f"{applied.op.name}: {to_text(expr)} #{number}"
     return Case(
@@ -146,17 +147,8 @@ def _case(applied: _OpCall, number: int, generator: np.random.Generator) -> Case
     )
 
 
-def _dtype(array: np.ndarray) -> str:
-    """Return the dtype of an array; "" for the case's own."""
-    return "" if array.dtype == _DOUBLE else array.dtype.name
-
-
 def _parts(result: Any) -> dict[str, Any]:
     return {f"y[{i}]": part for i, part in enumerate(result)} if isinstance(result, tuple) else {"y": result}
-
-
-def _is_finite(result: Any) -> bool:
-    return all(np.isfinite(part).all() for part in _parts(result).values())
 
 
 def _call_expression(applied: _OpCall, named: Callable[[np.ndarray], Expr]) -> Call:

@@ -87,7 +87,7 @@ def _matching(got: np.ndarray, want: np.ndarray, wrong: np.ndarray, known: list[
     is_one_number = bool(np.ptp(ratios) <= _NEAR * float(np.max(np.abs(ratios))))
     known = [pair for pair in known if pair[1].size == 1] if is_one_number else known  # it may vary from point to point
     texts, rows = [], []
-    slab = _slab(wrong)
+    slab = tuple(slice(int(p.min()), int(p.max()) + 1) for p in np.nonzero(wrong))
     for text, array in known:
         values = _spread(array, wrong, slab)
         if values is None:
@@ -140,11 +140,6 @@ def _quotients(table: np.ndarray, texts: list[str], ratios: np.ndarray) -> list[
                 found.append(f"({texts[top]}) / ({texts[below]})")
             place += 1
     return found
-
-
-def _slab(wrong: np.ndarray) -> tuple[slice, ...]:
-    places = np.nonzero(wrong)
-    return tuple(slice(int(p.min()), int(p.max()) + 1) for p in places)
 
 
 def _spread(array: np.ndarray, wrong: np.ndarray, slab: tuple[slice, ...]) -> np.ndarray | None:
