@@ -184,23 +184,19 @@ def _check_variant(
     got = engine.evaluate_in_mode(variant.mode, variant.problem, variant.in_between)
     name, manner, detail = engine.name, variant.name, variant.detail
     error = got.error or next((state.error for state in got.states if state.error), None)
-    if not variant.mode.records_graph:
-        error = None if got.states else error
-    if error is not None:
+    if error is not None and (variant.mode.records_graph or not got.states):
         return subject.failed(fact("refuses", engine=name, manner=manner, detail=detail, text=error.message))
     got = replace(got, changed={})  # the same as in a plain call
     failed = [c for c in check_engine(point, got, context.options.tolerance) if c.status == "failed"]
-    if variant.mode.records_graph:
-        counts = [c for c in failed if c.what is ClaimKind.VALUE or c.tensor.partition("[")[0] != engine.entry]
-    else:
-        counts = [c for c in failed if c.what is ClaimKind.VALUE]
-    found = [c for c in (rounding.allow_rounding(c, point) for c in counts) if c.status == "failed"]
-    if not found:
-        return None
-    worst = found[0]
-    what, tensor = worst.what.value, worst.tensor
-    mismatch = fact("otherwise", engine=name, manner=manner, detail=detail, what=what, tensor=tensor)
-    return replace(worst, subject=subject, mismatch=mismatch)
+    for c in failed:
+        is_of_input = variant.mode.records_graph and c.tensor.partition("[")[0] != engine.entry
+        if c.what is ClaimKind.VALUE or is_of_input:
+            found = rounding.allow_rounding(c, point)
+            if found.status == "failed":
+                what, tensor = found.what.value, found.tensor
+                mismatch = fact("otherwise", engine=name, manner=manner, detail=detail, what=what, tensor=tensor)
+                return replace(found, subject=subject, mismatch=mismatch)
+    return None
 
 
 def _restricted_gradients(own: Evaluation, right: Evaluation, inputs: Collection[str]) -> Evaluation:
