@@ -3,13 +3,12 @@
 It knows nodes, ops and their rules; never expressions, cases or engines. The core knows it by one module only,
 `gradcheck.autograd.accelerator`, and is complete without it.
 
-Ops on tensors go by functions that are compiled for the kinds of arguments that occur often (`calls`,
-`binary_fast_path`), from what forwards and rules do when they are traced. Backward passes go by the plans that these
-functions give their results (`plans`, `compiled_sweep`). Large values that can no longer be read are released
-(`buffer_release`).
+Ops on tensors go by functions that are compiled for the kinds of arguments that occur often (`calls`), from what
+forwards and rules do when they are traced. Backward passes go by the plans that these functions give their results
+(`plans`, `compiled_sweep`). Large values that can no longer be read are released (`buffer_release`).
 
 Imports run one way: buffer_release → compiled_node → tracing → array_tracing → fast_forwards → generated_code →
-plans → binary_fast_path, compiled_sweep → calls.
+plans → compiled_sweep, calls.
 
 To make one op faster, read its record in `ops/` and its entry in `fast_forwards`, if it has one:
 
@@ -21,8 +20,7 @@ that looks at values needs an entry of its own there.
 
 from __future__ import annotations
 
-from gradcheck.autograd.compiled.binary_fast_path import BINARY, operator
-from gradcheck.autograd.compiled.calls import FastCalls
+from gradcheck.autograd.compiled.calls import BINARY, FastCalls, operator
 from gradcheck.autograd.compiled.compiled_node import CompiledNode
 from gradcheck.autograd.compiled.compiled_sweep import sweep_compiled
 from gradcheck.autograd.op import CALLS, TABLE

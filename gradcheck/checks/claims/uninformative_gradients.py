@@ -73,7 +73,8 @@ def _recheck_precisely(context: Context, c: Comparison) -> Comparison:
 def _reject_uncompared(context: Context) -> None:
     """Leave formulas undecided that passed as the graph is NaN everywhere."""
     formulas = [c for c in context.found if c.what is ClaimKind.FORMULA]
-    told = {(c.tensor, c.formula) for c in formulas if c.certificate or not _is_excused(c)}
+    excuses = ("graph_is_nan", "leaves_range")
+    told = {(c.tensor, c.formula) for c in formulas if c.certificate or not any(map(c.has_note, excuses))}
     context.amend(
         lambda c: c.what is ClaimKind.FORMULA and (c.tensor, c.formula) not in told,
         lambda c: replace(c, status="undecided", mismatch=fact("compared_nowhere"), notes=()),
@@ -94,10 +95,6 @@ def _reject_empty(context: Context) -> None:
         return rest if (c.formula, c.step) in told else replace(rest, status="undecided", mismatch=why)
 
     context.amend(lambda c: c.what is ClaimKind.CHECK and any(map(c.has_note, kinds)), rejected)
-
-
-def _is_excused(c: Comparison) -> bool:
-    return c.has_note("graph_is_nan") or c.has_note("leaves_range")
 
 
 def _notes(summed: str, points: list[Point], name: str, claim: Claim) -> Iterator[Fact]:

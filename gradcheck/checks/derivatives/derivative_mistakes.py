@@ -53,7 +53,8 @@ _PRODUCTS, _MOST_TERMS = ("mul", "matmul", "outer", "div"), 8
 
 def with_mistakes(context: Context, stated: StatedDerivative, failed: Comparison) -> Comparison:
     """Return the failure with the mistake that explains it, if one does."""
-    if failed.status != "failed" or stated.what.is_stated_wrong or any(map(_is_certain, failed.diagnoses)):
+    has_better = any(one.confidence and one.kind != "path_dropped" for one in failed.diagnoses)
+    if failed.status != "failed" or stated.what.is_stated_wrong or has_better:
         return failed
     why = failed.mismatch
     if why is not None and why.kind == "claim_raised" and why["error"] == "dtype_mismatch":
@@ -98,11 +99,6 @@ def _with_floats(point: Point, stated: StatedDerivative, failed: Comparison) -> 
     if claimed is not None and not claimed.is_wrong:
         found.append(did_you_mean(stated.claim.text, to_text(mended), None))
     return replace(failed, diagnoses=(*found, *failed.diagnoses))
-
-
-def _is_certain(one: Diagnosis) -> bool:
-    """Return whether a cause is better than one that the entries show."""
-    return bool(one.confidence) and one.kind != "path_dropped"
 
 
 def _with_cause_of_edit(failed: Comparison, wrong: Sequence[ClaimedDerivative]) -> Comparison:

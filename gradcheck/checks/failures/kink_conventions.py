@@ -6,7 +6,7 @@ function jumps, or a file states one convention, elements are judged by one-side
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
+from gradcheck.checks.claims.wrong_formulas import WrongFormula, try_to_refute
 from gradcheck.checks.closeness.agreement import Allowance, Answer
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.disagreement import disagreement_of
@@ -124,6 +125,17 @@ class KinkClassifier:
         return {
             name: wide(array) if array.dtype.kind in "fcV" else array.astype(float) for name, array in found.items()
         }
+
+
+def judged_again(context: Context, c: Comparison, classifier: Callable[[Point], KinkClassifier]) -> Comparison:
+    """Return the verdict on a wrong formula, conventions left aside."""
+    again = WrongFormula(c.tensor, next(w for w in context.case.wrong_formulas[c.tensor] if w.text == c.formula))
+    for point in (context.points.own, *context.points.other_points):
+        try_to_refute([again], point, context.options.tolerance)
+        if again.refutation is not None and not classifier(point).is_convention(again.refutation):
+            return again.verdict()
+        again.refutation = None
+    return replace(c, status="failed", mismatch=fact("differs_at_kinks"))
 
 
 def _may_be_at_kink(c: Comparison) -> bool:

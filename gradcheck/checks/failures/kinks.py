@@ -8,19 +8,17 @@ A convention alone refutes no wrong formula.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from functools import partial
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.branches.margin_recording import is_at_kink
-from gradcheck.checks.claims.wrong_formulas import WrongFormula, try_to_refute
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
-from gradcheck.facts import fact
 from gradcheck.language.claim_kind import ClaimKind
 
 
@@ -37,7 +35,8 @@ def check(context: Context) -> Iterable[Comparison]:
     """Classify failures at kinks; fail what repeats an error of the reference."""
     from gradcheck.checks.failures.kink_conventions import (
         KinkClassifier,
-        is_smooth,  # not imported for cases that pass without kinks
+        is_smooth,
+        judged_again,  # not imported for cases that pass without kinks
     )
     from gradcheck.checks.failures.reference_errors import check_reference_at_kinks
     from gradcheck.engines.double_precision import double_precision_problem
@@ -45,34 +44,17 @@ def check(context: Context) -> Iterable[Comparison]:
     points = list(_points(context))
     if is_smooth(context.points.own.problem):
         points = [point for point in points if point in context.points.kink_points]
-    believed: list[bool] = []
-
-    def is_convention(point: Point, refutation: Comparison) -> bool:
-        return KinkClassifier(context, point, believed).is_convention(refutation)
-
+    classifier = partial(KinkClassifier, context, reliable=[])
     for point in points:
         raised = double_precision_problem(point.problem)
         with using_default_dtype(dtypes.real_of(raised.dtype)), np.errstate(all="ignore"):
-            KinkClassifier(context, point, believed).classify()
+            classifier(point).classify()
             for place in [p for p, c in enumerate(context.found) if _refutes(c) and c.trial == point.trial]:
-                if is_convention(point, context.found[place]):
-                    context.found[place] = _judged_again(context, context.found[place], is_convention)
+                context.found[place] = judged_again(context, context.found[place], classifier)
             if point in context.points.kink_points:
                 check_reference_at_kinks(context, point)
     context.points.kink_points = []  # each is checked once
     return ()
-
-
-def _judged_again(context: Context, c: Comparison, is_convention: Callable[[Point, Comparison], bool]) -> Comparison:
-    """Return the verdict on a wrong formula that follows another convention."""
-    [claim] = [one for one in context.case.wrong_formulas[c.tensor] if one.text == c.formula]
-    again = WrongFormula(c.tensor, claim)
-    for point in (context.points.own, *context.points.other_points):
-        try_to_refute([again], point, context.options.tolerance)
-        if again.refutation is not None and not is_convention(point, again.refutation):
-            return again.verdict()
-        again.refutation = None
-    return replace(c, status="failed", mismatch=fact("differs_at_kinks"))
 
 
 def _refutes(c: Comparison) -> bool:

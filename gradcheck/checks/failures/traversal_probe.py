@@ -82,7 +82,7 @@ class _Observation(NamedTuple):
     def fits(self, totals: Totals) -> bool:
         tensors = [(name, self.flow.tensors[name]) for name in self.inputs]
         pairs = ((self.gradients.get(n), totals.get(t, np.zeros_like(t.data))) for n, t in tensors if t.requires_grad)
-        return all(_same(*pair) for pair in pairs)
+        return all(not np.any(want) if got is None else nearly_equal(got, want) for got, want in pairs)
 
 
 #: The observations at one point: of the case, or of each small graph.
@@ -213,10 +213,6 @@ def _earlier_starts(flow: GradientFlow) -> Iterator[Totals]:
     for step in problem.seeds[first : flow.step]:
         seeds = ((flow.tensors[root], seed) for root, seed in step.items())
         yield {root: np.ones_like(root.data) if seed is None else seed for root, seed in seeds}
-
-
-def _same(got: np.ndarray | None, want: np.ndarray) -> bool:
-    return nearly_equal(got, want) if got is not None else not np.any(want)
 
 
 def explain_traversal(failures: PointFailures, engine: Engine) -> None:

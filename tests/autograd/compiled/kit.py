@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd import Op, Tensor
-from gradcheck.autograd.compiled import FAST_CALLS, binary_fast_path, calls
+from gradcheck.autograd.compiled import FAST_CALLS, calls
 from gradcheck.autograd.compiled.calls import WORTH_IT
 
 
@@ -38,7 +38,7 @@ def often(call: Callable[[], Any]) -> Any:
 def compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compile forwards at their first call, and rules at their first pull."""
     monkeypatch.setattr(calls, "WORTH_IT", 1)
-    monkeypatch.setattr(binary_fast_path, "_PULLS", 1)
+    monkeypatch.setattr(calls, "_PULLS", 1)
 
 
 def same(found: list[Any], wanted: list[Any]) -> bool:

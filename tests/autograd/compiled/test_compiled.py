@@ -6,7 +6,7 @@ import numpy as np
 
 from gradcheck.autograd import Tensor, accelerator, ops
 from gradcheck.autograd.compiled import FAST_CALLS
-from gradcheck.autograd.compiled.binary_fast_path import BINARY
+from gradcheck.autograd.compiled.calls import BINARY
 from tests.autograd.compiled.kit import GeneralTensor, leaf, often
 
 
