@@ -119,16 +119,18 @@ def _noise(point: Point, engine: CodeEngine) -> dict[TensorKey, np.ndarray]:
     """Return the spread of the code's errors by value and gradient."""
     reference = point.engines.reference
     found: dict[TensorKey, list[np.ndarray]] = {}
-    generator = stream(point.problem.seed, "own rounding")
+    generator, unit = stream(point.problem.seed, "own rounding"), epsilon(point.problem.dtype)
+    last_places: dict[TensorKey, float] = {}  # of the largest elements: where `1 + tanh(x)` is 0, no draw moves it
     for _ in range(_DRAWS):
-        unit = epsilon(point.problem.dtype)
         problem = _moved(point.problem, generator, float(np.sqrt(unit)) if unit < _HALF else _UNITS * unit)
         theirs = _precise_answers(reference, problem)
         for key, mine in tensors_of(engine.evaluate(problem)).items():
             if key in theirs and mine.shape == theirs[key].shape:
                 with np.errstate(all="ignore"):
                     found.setdefault(key, []).append(np.asarray(mine - theirs[key]))
-    return {key: _spread(np.stack(listed)) for key, listed in found.items() if len(listed) == _DRAWS}
+                last_places[key] = unit * float(np.max(np.abs(mine), where=np.isfinite(mine), initial=0.0))
+    complete = ((key, np.stack(listed)) for key, listed in found.items() if len(listed) == _DRAWS)
+    return {key: np.maximum(_spread(draws), last_places[key]) for key, draws in complete}
 
 
 def _precise_answers(reference: Engine, problem: Problem) -> dict[TensorKey, np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from gradcheck.checks.scheduling.run import run
@@ -56,3 +57,23 @@ def test_code_that_rounds_elsewhere_than_the_reference_is_right() -> None:
     shape = (1, 2, 5, 4)
     spec = "F.scaled_dot_product_attention(q, k, v, is_causal=True)"
     check_function(Attention.apply, q=shape, k=shape, v=shape, spec=spec, choices={"dtypes": ["float32"]})
+
+
+SWISH = 'inputs: {x: "randn(3, 4)"}\ngraph: {y: "x * sigmoid(1.7 * x)"}'
+
+
+def _sigmoid(x: Any, cut: float) -> Any:
+    """Return a sigmoid that is exactly 0 far to the left, as `0.5 + 0.5 * tanh(x / 2)` is."""
+    return torch.where(x < cut, torch.zeros_like(x), torch.sigmoid(x))
+
+
+def test_a_function_that_is_exactly_0_where_it_saturates_is_right() -> None:
+    layer = (lambda x: (x * (0.5 + 0.5 * np.tanh(0.85 * x)), x),
+             lambda g, x: g * (s := 0.5 + 0.5 * np.tanh(0.85 * x)) * (1 + 1.7 * x * (1 - s)))  # fmt: skip
+    (found,) = run(with_code(SWISH, layer), allow_code=True).cases
+    assert found.status == "passed"
+
+
+def test_one_that_is_0_too_early_is_wrong() -> None:
+    (found,) = run(with_code(SWISH, lambda x: x * _sigmoid(1.7 * x, -25.0)), allow_code=True).cases
+    assert found.status == "failed"
