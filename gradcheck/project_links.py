@@ -72,19 +72,20 @@ def _owners(path: str | os.PathLike[str]) -> set[int]:
     return found
 
 
-def is_environment(folder: str) -> bool:
+def is_environment(folder: str | os.PathLike[str]) -> bool:
     """Return whether a folder, perhaps in a clone, holds installed code."""
     holds = any(os.path.lexists(os.path.join(folder, name)) for name in _OF_ENVIRONMENTS)
-    return holds or os.path.basename(folder) == "node_modules"
+    return holds or os.path.basename(folder) in ("node_modules", "site-packages", "dist-packages")
 
 
 def resolve(path: str | os.PathLike[str]) -> tuple[str, str]:
     """Return a file's project and its real path in it. Raises LinkRefused."""
     named = os.path.abspath(path)
     links = [one for one in _upwards(named) if os.path.islink(one) and not _is_users_own(one)]
-    for link in links:
-        _check_link(link)
     real = os.path.realpath(named)
+    for link in links:
+        _check_link(link, os.path.realpath(link))
+        _check_link(link, real)  # `cases -> ..` leads to all that is below its project
     holds_nothing = os.path.getsize(real) == 0 if os.path.exists(real) else named in links
     if links and holds_nothing:
         raise LinkRefused(errno.ELOOP, f"a link leads to '{real}', which holds nothing")
@@ -101,17 +102,18 @@ def _is_users_own(link: str) -> bool:
     return os.path.dirname(os.path.dirname(link)) == os.path.dirname(link) or is_on_the_way
 
 
-def _check_link(link: str) -> None:
+def _check_link(link: str, real: str) -> None:
     """Raise LinkRefused for a link out of its project, or to what is hidden.
 
     Without a project around it a link must stay in its own folder."""
     folder = os.path.dirname(link)
     named = _nearest_project(folder)
-    root, real = os.path.realpath(named or folder), os.path.realpath(link)
+    root = os.path.realpath(named or folder)
     if not _is_below(real, root):
         raise LinkRefused(errno.ELOOP, f"a link leads out of '{named or folder}', to '{real}'")
-    inside = _nearest_project(real)
-    if inside is not None and inside != root and _is_below(inside, root):
+    above = (one for one in _upwards(real) if _is_below(one, root) and is_project(one, of_others=True))
+    inside = next(above, root)
+    if inside != root:
         raise LinkRefused(errno.ELOOP, f"a link leads out of '{named or folder}', to the project '{inside}'")
     between = [one for one in _upwards(real) if _is_below(one, root) and not _is_below(folder, one)]
     if any(os.path.basename(one).startswith(".") or is_environment(one) for one in between):

@@ -162,9 +162,9 @@ def test_a_link_by_which_the_user_came_is_the_users_own(
 def test_links_of_the_system_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os.path, "islink", lambda path: path in ("/short", "/short/mine"))
     asked: list[str] = []
-    monkeypatch.setattr(project_links, "_check_link", asked.append)
+    monkeypatch.setattr(project_links, "_check_link", lambda link, real: asked.append(link))
     resolve("/short/mine/r.json")
-    assert asked == ["/short/mine"]
+    assert set(asked) == {"/short/mine"}
 
 
 @pytest.mark.parametrize("here", ["home", "home/archive", "home/archive/in", "elsewhere"])
@@ -230,3 +230,42 @@ def test_so_does_one_where_the_folder_of_all_projects_is_a_project(
     out.symlink_to(tmp_path / "plain")
     write(out / "r", b"new", anything)
     assert (tmp_path / "plain" / "r").read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("marked", [True, False])
+@pytest.mark.parametrize(("marker", "below"), [(".git", "cases/r"), ("pyvenv.cfg", "lib/r"), (".hidden", ".hidden/r")])
+def test_a_link_to_the_folder_of_all_leads_to_no_other_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marked: bool, marker: str, below: str
+) -> None:
+    """`cases -> ..` stays in the project around an archive, and `cases -> .` in a folder without one."""
+    archive = tmp_path / "work" / "archive" if marked else tmp_path / "work"
+    file = tmp_path / "work" / "other" / below
+    file.parent.mkdir(parents=True)
+    archive.mkdir(exist_ok=True)
+    (tmp_path / "work" / "other" / marker).mkdir(exist_ok=True)
+    file.write_text("text")
+    if marked:
+        (tmp_path / "work" / ".git").mkdir()
+    (archive / "cases").symlink_to(".." if marked else ".")
+    monkeypatch.chdir(archive)
+    with pytest.raises(LinkRefused):
+        rewrite(f"cases/other/{below}", b"text", b"overwritten")
+    assert file.read_text() == "text"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
+def test_a_link_to_a_project_of_another_user_leads_out(project: Path, by_another: Callable[[Path], None]) -> None:
+    (project / "theirs" / ".git").mkdir(parents=True)
+    by_another(project / "theirs" / ".git")
+    (project / "out").symlink_to("theirs")
+    with pytest.raises(LinkRefused):
+        write("out/r", b"new", anything)
+
+
+def test_a_link_to_the_packages_of_an_environment_in_the_same_folder_is_refused(project: Path) -> None:
+    """As after `python -m venv .`, which makes an environment of the project."""
+    (project / "pyvenv.cfg").touch()
+    (project / "lib" / "site-packages").mkdir(parents=True)
+    (project / "cases").symlink_to("lib/site-packages")
+    with pytest.raises(LinkRefused):
+        write("cases/r", b"new", anything)

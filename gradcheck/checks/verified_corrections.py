@@ -19,7 +19,8 @@ from gradcheck.language.loader.hint_corrections import (
 from gradcheck.language.loader.yaml_text import documents
 
 #: The keys that every case has; the rest of a document may be no YAML yet.
-_KEYS = [re.compile(rf"""(?:^|[{{,])\s*["']?{key}["']?\s*[:=]""", re.MULTILINE) for key in ("inputs", "graph")]
+_BEGINS = r"""(?:^|\A(?:\s*#[^\n]*\n)*\s*\{(?:(?s:.*)[{,])?\s*)["']?"""
+_KEYS = [re.compile(rf"""{_BEGINS}{key}["']?\s*[:=]""", re.MULTILINE) for key in ("inputs", "graph")]
 #: Runs the given cases.
 Run = Callable[[Loaded], RunResult]
 #: Returns a correction that is wanted, perhaps edited, or None; it may ask whether another one holds.
@@ -56,8 +57,8 @@ def correct_file(
     """Return a file with its verified corrections; None if there are none.
 
     A correction of a load error is verified by loading the file again, any other by running its cases again. Cases
-    that are expected to fail are left alone. So is a file that has no `inputs` and `graph` even then: it is another
-    tool's, whose keys only look like misspelt ones."""
+    that are expected to fail are left alone. So is a file that has no `inputs` and `graph`, and is invalid even then:
+    it is another tool's, whose keys only look like misspelt ones."""
     open_cases = [case for case in cases if case.status != "xfailed"]
 
     def holds(one: Correction) -> bool:
@@ -73,7 +74,8 @@ def correct_file(
         after, taken = apply_corrections(text, others)
         if taken and not _is_better(file, text, after, cases, run):
             return None
-    is_case_file = any(all(key.search(piece) for key in _KEYS) for piece, _ in documents(after))
+    is_case_file = any(all(key.search(piece) for key in _KEYS) for piece, _ in documents(text))
+    is_case_file = is_case_file or not load_text(after, file)[1]
     return CorrectedFile(file, text, after, tuple(taken)) if taken and is_case_file else None
 
 

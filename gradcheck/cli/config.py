@@ -23,7 +23,7 @@ from gradcheck.cli.options import ISOLATED, RUN
 from gradcheck.cli.setting_values import brief, kind_of, read_value, setting_text
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.suggest import did_you_mean
-from gradcheck.project_links import belongs_to_others, is_environment
+from gradcheck.project_links import belongs_to_others, is_environment, is_project
 from gradcheck.safe_files import read_regular
 
 #: The most bytes of a file of settings, some of which tomllib reads in quadratic time.
@@ -332,11 +332,11 @@ class _SettingsFile:
     def _own_file(self, path: Path) -> Path:
         """Return a file below the folder of settings; text elsewhere may be code."""
         inside = Path(os.path.relpath(self.path.parent / path, self.path.parent))
-        parts = inside.parts[:-1] if inside.suffix else inside.parts  # `.known.json` may be a baseline, `.git` none
-        if inside.is_absolute() or any(part.startswith(".") for part in parts):
-            raise UsageError(f"'{path}' is not below the folder of {self.name}, or hidden", hint="name it as an option")
-        if any(is_environment(os.fspath(self.path.parent / one)) for one in inside.parents):
-            raise UsageError(f"'{path}' is in an environment of installed code", hint="name it as an option")
+        named = inside.parts[:-1] if inside.suffix else inside.parts  # `.known.json` may be a baseline, `.git` none
+        folders = [self.path.parent / one for one in inside.parents]
+        of_others = any(map(is_environment, folders)) or any(is_project(one, of_others=True) for one in folders[:-1])
+        if inside.is_absolute() or of_others or any(part.startswith(".") for part in named):
+            raise UsageError(f"'{path}' is hidden or not of the project of {self.name}", hint="name it as an option")
         return Path(os.path.relpath(self.path.parent / path))
 
     def _engine(self, spec: str) -> str:

@@ -93,7 +93,7 @@ class _Tree:
 
     def __init__(self, revision: str) -> None:
         _refuse_inside_of_repository()
-        if revision.startswith(":"):  # git would read its index, and write it
+        if ":" in revision or ".." in revision:  # git would read its index, and write it
             raise UsageError(f"git knows no commit '{revision}' that this branch comes from", hint=_HINT)
         self.top = os.path.realpath(_git("rev-parse", "--show-toplevel").rstrip("\n"))
         commit = _git("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}", about=revision)

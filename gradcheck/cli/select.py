@@ -31,7 +31,8 @@ def select(paths: Sequence[str], keyword: str | None = None, tags: Sequence[str]
     kept = tuple(
         case
         for case in cases
-        if (matches is None or matches(_keyword_text(case))) and (not tags or not set(tags).isdisjoint(case.tags))
+        if (matches is None or matches(f"{os.path.splitext(case.place.file)[0]}::{case.name}"))
+        and (not tags or not set(tags).isdisjoint(case.tags))
     )
     if not kept and not errors:
         raise _nothing_selected(paths, cases)
@@ -86,11 +87,6 @@ def _select_named(targets: list[tuple[str, str | None]], loaded: Loaded) -> Load
     kept = tuple(c for c in cases if (_key(c.place.file), c.name) in names or below(_key(c.place.file)))
     files = {file for file, _ in lacking}
     return Loaded(kept, tuple(e for e in errors if _key(e.place.file) in files or below(_key(e.place.file))))
-
-
-def _keyword_text(case: Case) -> str:
-    """Return the text that `-k` searches: the id without the file's suffix."""
-    return f"{os.path.splitext(case.place.file)[0]}::{case.name}"
 
 
 def _key(file: str) -> str:

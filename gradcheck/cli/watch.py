@@ -65,13 +65,9 @@ def affected_paths(changed: Sequence[str], paths: Sequence[str]) -> tuple[str, .
         return tuple(paths)
     files = {os.path.realpath(file): file for file in changed}
     named = [path for path in paths if "::" in path and os.path.realpath(split_id(path)[0]) in files]
-    whole = [path for path in paths if "::" not in path]
-    below = [file for real, file in files.items() if any(_is_below(real, path) for path in whole)]
+    whole = [os.path.realpath(path) for path in paths if "::" not in path]
+    below = [file for real, file in files.items() if any(map(Path(real).is_relative_to, whole))]
     return (*below, *named)
-
-
-def _is_below(file: str, path: str) -> bool:
-    return Path(file).is_relative_to(os.path.realpath(path))
 
 
 def code_folders(paths: Sequence[str], choices: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -40,12 +40,8 @@ def _slip(entry: str, node: Call, graph: Mapping[str, Claim]) -> Fact | None:
     refused, takes = _NOT_TAKEN.get(node.op, ((), ""))
     if first.op in refused:
         return fact("takes_no_probabilities", entry=entry, name=_name(node.args[0]), op=node.op, takes=takes)
-    if (
-        node.op == first.op == "mean"
-        and len(node.args) == len(first.args) == 1
-        and not node.kwargs
-        and not first.kwargs
-    ):
+    has_options = len(node.args) + len(first.args) > 2 or node.kwargs or first.kwargs
+    if node.op == first.op == "mean" and not has_options:
         return fact("mean_of_a_mean", entry=entry)
     return None
 

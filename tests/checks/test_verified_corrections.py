@@ -99,6 +99,12 @@ def test_an_expected_failure_is_left_and_hinders_no_correction_beside_it() -> No
     ]
 
 
+def test_misspelt_keys_of_a_case_are_corrected() -> None:
+    found = corrected("name: a\ninput: {x: [1, 2]}\ngraphs: {y: x * x, loss: y.sum()}\n")
+    assert found is not None
+    assert found.after == "name: a\ninputs: {x: [1, 2]}\ngraph: {y: x * x, loss: y.sum()}\n"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -107,6 +113,10 @@ def test_an_expected_failure_is_left_and_hinders_no_correction_beside_it() -> No
         "seed:4\nlr = 3\nname: a\n",
         "constant: {a: 1}\nstep: 100\n---\ninput: x\nvalue: 3\n",
         "name: action\ninputs: {paths: {default: x}}\nsource: a\ntag: b\n",
+        "name: pipeline\ninput: data.csv\ngraph: out.png\n",
+        "name: pipeline\ninput: [1, 2]\ngraphs: [a]\n",
+        "name: jobs\ndescripton: mine\njobs:\n  inputs: 1\n  graph: 2\n",
+        "name: text\ndescripton: mine\ntext: |\n  inputs: 1\n  graph: 2\n",
     ],
 )
 def test_the_file_of_another_tool_is_left_alone(text: str) -> None:

@@ -352,19 +352,22 @@ def test_a_file_of_settings_names_no_file_elsewhere(folder: Path, gradcheck: Any
     """A shell or Python may read a report there as code."""
     (folder / "gradcheck.toml").write_text(f"{key.format(path)}\n")
     outcome = gradcheck("config")
-    told = f"'{path}' is not below the folder of gradcheck.toml, or hidden; name it as an option"
+    told = f"'{path}' is hidden or not of the project of gradcheck.toml; name it as an option"
     assert (outcome.code, outcome.err) == (2, f"gradcheck: gradcheck.toml:1:1: {told}\n")
 
 
 @pytest.mark.parametrize("key", ["output = {!r}", "baseline = {!r}", "report = ['full={}']"])
-def test_a_file_of_settings_names_no_file_of_an_environment(folder: Path, gradcheck: Any, key: str) -> None:
-    """Python runs lines of `.pth` files there."""
-    (folder / "venv" / "lib").mkdir(parents=True)
-    (folder / "venv" / "pyvenv.cfg").write_text("")
-    (folder / "gradcheck.toml").write_text(f"{key.format('venv/lib/x.pth')}\n")
+@pytest.mark.parametrize("marker", ["pyvenv.cfg", ".git", "pyproject.toml"])
+def test_a_file_of_settings_names_no_file_of_an_environment_or_another_project(
+    folder: Path, gradcheck: Any, key: str, marker: str
+) -> None:
+    """Python runs lines of `.pth` files in an environment, and make those of a `GNUmakefile` in a project."""
+    (folder / "other" / "lib").mkdir(parents=True)
+    (folder / "other" / marker).write_text("")
+    (folder / "gradcheck.toml").write_text(f"{key.format('other/lib/x.pth')}\n")
     outcome = gradcheck("config")
-    told = "gradcheck: gradcheck.toml:1:1: 'venv/lib/x.pth' is in an environment of installed code; name it "
-    assert (outcome.code, outcome.err) == (2, f"{told}as an option\n")
+    told = "gradcheck: gradcheck.toml:1:1: 'other/lib/x.pth' is hidden or not of the project of gradcheck.toml; "
+    assert (outcome.code, outcome.err) == (2, f"{told}name it as an option\n")
 
 
 def test_processes_of_an_isolated_run_look_in_no_working_directory(

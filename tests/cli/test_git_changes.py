@@ -107,7 +107,7 @@ def test_nothing_changed_is_nothing_to_do(repository: Path, gradcheck: Any) -> N
     assert (outcome.code, outcome.err) == (5, "gradcheck: no case has changed since HEAD\n")
 
 
-@pytest.mark.parametrize("revision", ["nowhere", "--help", "HEAD:sub", ":sub/cases/old.yaml", ""])
+@pytest.mark.parametrize("revision", ["nowhere", "--help", "HEAD:sub", ":sub/a.yaml", "^:sub/a.yaml", "HEAD..:a", ""])
 def test_a_commit_that_is_none_is_told(repository: Path, gradcheck: Any, revision: str) -> None:
     outcome = gradcheck("run", "sub", f"--changed-since={revision}")
     assert outcome.code == 2

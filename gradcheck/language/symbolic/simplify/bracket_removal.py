@@ -31,7 +31,7 @@ def drop_brackets(formulas: Mapping[str, Expr], know: PartProperties) -> dict[st
         ):
             right = node.args[1]
             return Call("div", (Call("matmul", (node.args[0], right.children[0])), right.children[1]))
-        if is_call(node, "mul", 2) and _is_before(old.children[1], old.children[0], know):
+        if is_call(node, "mul", 2) and know.ndim(old.children[1]) == 0 and not know.is_scalar(old.children[0]):
             return _scalar_first(node.args[1], node.args[0])
         is_scaled = is_call(node, "mul", 2) and know.is_scalar(old.children[0])
         if not (is_scaled or is_call(node, "neg", 1)) or times[id(old.children[-1])] > 1:
@@ -57,11 +57,6 @@ def _scaled(product: Expr, change: Callable[[Expr], Expr]) -> Expr | None:
     for factor in reversed(rest):
         found = Call("matmul", (found, factor))
     return found
-
-
-def _is_before(factor: Expr, other: Expr, know: PartProperties) -> bool:
-    """Return whether a factor is one number, and the factor before it is not."""
-    return know.ndim(factor) == 0 and not know.is_scalar(other)
 
 
 def _scalar_first(scalar: Expr, product: Expr) -> Expr:
