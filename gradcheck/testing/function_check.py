@@ -26,7 +26,7 @@ from gradcheck.engines.implementation.binding import bind
 from gradcheck.engines.implementation.code_engine import CodeEngine as Engine
 from gradcheck.engines.implementation.code_kinds import code_of, differentiable_forward
 from gradcheck.engines.implementation.code_loading import load_code, name_of
-from gradcheck.engines.implementation.operand_dtypes import judge_in_autocast
+from gradcheck.engines.implementation.operand_dtypes import judged_dtype
 from gradcheck.engines.torch_devices import device_of
 from gradcheck.errors import GradcheckError, InvalidCase, Place, UsageError, exception_text
 from gradcheck.facts import fact
@@ -283,7 +283,7 @@ def _check_without_spec(implementation: Implementation, case: Case, on: str = "c
     results = []
     for asked in implementation.dtypes or (case.dtype,):
         engine = Engine(implementation.name, implementation.entry, code, binding, device)
-        dtype = judge_in_autocast(engine, draw(replace(case, dtype=asked, steps=()), case.seed))
+        dtype = judged_dtype(engine, draw(replace(case, dtype=asked), case.seed))
         own = engine.binding
         witness = None if forward is None else Engine("its own forward", implementation.entry, forward, own, device)
         context = check(replace(case, dtype=dtype), engine, witness, options)

@@ -32,7 +32,7 @@ from gradcheck.engines.implementation.code_engine import CodeEngine as Implement
 from gradcheck.engines.implementation.code_kinds import code_of
 from gradcheck.engines.implementation.code_loading import load_code
 from gradcheck.engines.implementation.global_state import Patches, capture_stdout, restore_global_state
-from gradcheck.engines.implementation.operand_dtypes import judge_in_autocast
+from gradcheck.engines.implementation.operand_dtypes import judged_dtype
 from gradcheck.engines.tensor_class.user_code_guard import Output
 from gradcheck.errors import CodeNotAllowed, InvalidCase, UsageError
 from gradcheck.facts import Fact, fact
@@ -83,8 +83,7 @@ def _check_implementation(
     engine.patched_functions = patches.undo()
     if case is None:
         return
-    if engine.code.is_torch:
-        dtype = judge_in_autocast(engine, draw(replace(case, dtype=dtype, steps=()), case.seed))
+    dtype = judged_dtype(engine, draw(replace(case, dtype=dtype), case.seed))
     options = replace(context.options, dtype=None, order=one.order or 2)
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[dtype])):
         own = Context.of(replace(case, dtype=dtype), options, Engines((engine,), context.engines.reference))

@@ -336,6 +336,7 @@ class CodeEngine(Torch):
             (seen.shares_memory, fact("aliases_argument")),
             *((True, what) for what, _ in seen.summed_gradients.values()),
             (seen.autocast_dtype, fact("judged_in_autocast", dtype=seen.autocast_dtype)),
+            (seen.is_single_precision, fact("judged_in_single")),
             (seen.wider_dtypes, fact("wider_dtype", dtypes=tuple(sorted(seen.wider_dtypes)))),
         )
         return (self.binding.note, *(note for holds, note in optional if holds))

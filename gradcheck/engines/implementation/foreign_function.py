@@ -49,7 +49,8 @@ class Observations:
     unrecorded_gradients   inputs whose gradients record no graph, so that they have no second order
     constant_results       results that require no gradient, beside others that do
     has_nested_results     whether results are in a dict, nested, or beside others than tensors
-    autocast_dtype         the dtype of an autocast in which the code is judged, or empty"""
+    autocast_dtype         the dtype of an autocast in which the code is judged, or empty
+    is_single_precision    whether JAX code raises in double precision alone, and is judged in single"""
 
     misshapen_gradients: dict[int, np.ndarray] = field(default_factory=dict)
     summed_gradients: dict[str, tuple[Fact, np.ndarray]] = field(default_factory=dict)
@@ -61,6 +62,7 @@ class Observations:
     constant_results: tuple[str, ...] = ()
     has_nested_results: bool = False
     autocast_dtype: str = ""
+    is_single_precision: bool = False
 
 
 def insert_at(values: Iterable[Any], places: Sequence[int], among: Sequence[Any]) -> list[Any]:

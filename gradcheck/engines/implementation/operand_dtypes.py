@@ -22,6 +22,7 @@ from gradcheck.engines.implementation.precision_modes import (
 )
 from gradcheck.engines.tensor_class.user_code_guard import translate_code_errors
 from gradcheck.language.problem import Problem
+from gradcheck.language.sampling import draw
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
@@ -100,7 +101,7 @@ def autocast_dtype(engine: CodeEngine, problem: Problem) -> str:
     return str(probe.dtype).removeprefix("torch.")
 
 
-def judge_in_autocast(engine: CodeEngine, problem: Problem) -> str:
+def judged_dtype(engine: CodeEngine, problem: Problem) -> str:
     """Return the dtype to judge the code in, and keep its operands' dtype."""
     found = autocast_dtype(engine, problem)
     if found:
@@ -108,4 +109,13 @@ def judge_in_autocast(engine: CodeEngine, problem: Problem) -> str:
         operand_dtypes = {**own, **engine.binding.operand_dtypes}
         engine.binding = replace(engine.binding, operand_dtypes=operand_dtypes)
         engine.observations.autocast_dtype = found
+    elif engine.code.kind == "jax" and problem.dtype == np.float64 and _raises(engine, problem):
+        single = draw(replace(problem.case, dtype="float32"), problem.seed)  # JAX has no other unless it is asked for
+        engine.observations.is_single_precision = not _raises(engine, single)
+        found = "float32" if engine.observations.is_single_precision else ""
     return found or problem.dtype.name
+
+
+def _raises(engine: CodeEngine, problem: Problem) -> bool:
+    found = engine.evaluate(problem)
+    return found.error is not None or any(state.error for state in found.states)

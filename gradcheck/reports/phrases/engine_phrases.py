@@ -168,6 +168,7 @@ add_phrases(
         "returned_is_right": "summed once too often: backward returned shape {got:shape}, which torch sums over "
         "{axes:axes}, but each slice of it is the whole gradient already",
         "wider_dtype": "it computes in {dtypes:commas}, which is more precise than what it is given",
+        "judged_in_single": "it raises in double precision (jax_enable_x64), and is held to that of float32",
         "judged_in_autocast": "it runs under torch.autocast, and is held to the precision of {dtype}",
         "aliases_argument": "what it returns shares memory with an argument: an in-place change of one changes both",
         "nondeterministic": "asked again it differs by {size:magnitude}, which is rounding",

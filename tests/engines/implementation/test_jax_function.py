@@ -16,6 +16,7 @@ from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.loader import load_text
 from gradcheck.testing import check_function
 from tests.engines.elsewhere import Elsewhere
+from tests.engines.implementation.build import with_code
 from tests.paths import ROOT
 
 
@@ -218,6 +219,30 @@ def second_order_of_rules() -> None:
         with pytest.raises(AssertionError, match="second-order gradient of x"):
             check_function(make(stop_gradient), **given)
     check_function(cube(stop_gradient), x=(4,), choices={"order": 1})
+
+
+def test_code_that_raises_in_double_precision_alone_is_judged_in_single(elsewhere: Elsewhere) -> None:
+    elsewhere("jax", judged_in_single_precision)
+
+
+def judged_in_single_precision() -> None:
+    import jax
+
+    def made(factor: float) -> Any:
+        @jax.custom_jvp
+        def step(x: Any) -> Any:
+            return (x > 1).astype(jax.numpy.float32)
+
+        step.defjvp(lambda primals, tangents: (step(*primals), factor * tangents[0] / (1 + abs(primals[0] - 1)) ** 2))
+        return step
+
+    spec = "detach((x > 1).to(float32) - (x - 1) / (1 + abs(x - 1))) + (x - 1) / (1 + abs(x - 1))"
+    (case,) = check_function(made(1.0), x="uniform(-1, 3, [5])", spec=spec).cases
+    assert any(c.has_note("judged_in_single") for c in case.comparisons)
+    (case,) = run(
+        with_code(f"inputs: {{x: 'uniform(-1, 3, [5])'}}\ngraph: {{y: '{spec}'}}", made(1.01)), allow_code=True
+    ).cases
+    assert "gradient" in {str(c.what) for c in case.comparisons if c.status == "failed"}
 
 
 def test_no_second_order_is_claimed_where_there_is_none(elsewhere: Elsewhere) -> None:
