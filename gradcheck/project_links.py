@@ -32,7 +32,8 @@ def project_root(path: str | os.PathLike[str]) -> str:
 
 def _nearest_project(folder: str) -> str | None:
     here = os.getcwd()
-    return next((one for one in _upwards(folder) if is_project(one, of_others=_is_below(one, here))), None)
+    inside = (one for one in _upwards(folder) if is_project(one, of_others=one != here and _is_below(one, here)))
+    return next(inside, None)
 
 
 def _upwards(path: str) -> list[str]:

@@ -62,8 +62,10 @@ def test_a_marker_of_another_user_widens_no_project(
     by_another(tmp_path / marker)
     monkeypatch.chdir(tmp_path / "clone")
     assert project_root("out/r.json") == str(tmp_path / "clone")
-    with pytest.raises(LinkRefused):
-        write("out/r.json", b"", lambda _: True)
+    for here in (tmp_path, tmp_path / "clone"):  # the former as in `/tmp` itself
+        monkeypatch.chdir(here)
+        with pytest.raises(LinkRefused):
+            write(tmp_path / "clone" / "out" / "r.json", b"", lambda _: True)
     assert list((tmp_path / "mine").iterdir()) == []
     (tmp_path / "clone" / "cases" / marker).touch()
     by_another(tmp_path / "clone" / "cases" / marker)  # as root unpacks an archive: it narrows the project
