@@ -85,8 +85,8 @@ def resolve(path: str | os.PathLike[str]) -> tuple[str, str]:
     links = [one for one in _upwards(named) if os.path.islink(one) and not _is_users_own(one)]
     real = os.path.realpath(named)
     for link in links:
-        _check_link(link, os.path.realpath(link))
-        _check_link(link, real)  # `cases -> ..` leads to all that is below its project
+        for target in dict.fromkeys((os.path.realpath(link), real)):  # `cases -> ..` leads to all below its project
+            _check_link(link, target)
     holds_nothing = os.path.getsize(real) == 0 if os.path.exists(real) else named in links
     if links and holds_nothing:
         raise LinkRefused(errno.ELOOP, f"a link leads to '{real}', which holds nothing")

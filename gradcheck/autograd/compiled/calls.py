@@ -22,6 +22,10 @@ from gradcheck.autograd.compiled.tracing import constant
 from gradcheck.autograd.modes import default_dtype, quiet
 from gradcheck.autograd.op import Op
 
+#: By the names of ops, Python's operators. They are compiled at their first call: the forward is one ufunc.
+BINARY = {"add": "__add__", "sub": "__sub__", "mul": "__mul__", "div": "__truediv__"}
+#: Their rules are compiled after so many pulls, when such operands are likely to recur.
+_PULLS = 16
 #: After so many calls of one kind, compiling is worth its time.
 WORTH_IT = 16
 #: An op with more kinds of calls is in no loop; its counts and functions are dropped.
@@ -134,12 +138,6 @@ class FastCalls:
                 return applied(self.kind, op, bound, Plans(op, bound))
         except Exception:  # the general path raises it in words
             return None
-
-
-#: By the names of ops, Python's operator methods.
-BINARY = {"add": "__add__", "sub": "__sub__", "mul": "__mul__", "div": "__truediv__"}
-#: The rules are compiled after so many pulls, when such operands are likely to recur.
-_PULLS = 16
 
 
 def binary(kind: type[CompiledNode], op: Op, args: tuple[Any, ...]) -> Callable[..., Any] | None:

@@ -30,11 +30,11 @@ TESTS = frozenset(("isinf", "isfinite", "isnan", "isposinf", "isneginf", "nan_to
 CHOOSES = frozenset(("argmax", "argmin", "amax", "amin", "argsort", "median_of_all"))
 CHOOSES |= {"running_place", "ranked_place", "mode_place"}
 JOINS = frozenset(("cat", "stack", "hstack", "vstack", "dstack", "column_stack", "pad"))
-#: Ops with boolean elements, which can be flipped.
-FLIPPABLE_OPS = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "isclose", "signbit", "logical_not", "to"))
 #: Comparisons, and ops through which a check states that one holds.
 _COMPARISONS = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "isclose"))
 _ASSERTING = frozenset(("all", "any", "logical_and", "logical_or", "logical_not", "bitwise_and", "bitwise_or"))
+#: Ops with boolean elements, which can be flipped.
+FLIPPABLE_OPS = _COMPARISONS | {"signbit", "logical_not", "to"}
 #: Between the steps of every rounding, to either side of 0.
 _SECOND = 1.5
 #: A smaller threshold guards against rounding: no derivation is about its other side.

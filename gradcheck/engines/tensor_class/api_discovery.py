@@ -233,10 +233,8 @@ def _storage_of(api: Api, made: Any) -> str:
         (name for name in names if _has_attribute(made, name) and api.plain(getattr(made, name)) is not None), ""
     )
     value = getattr(made, found, None)
-    is_foreign = is_storage(value) and (
-        not hasattr(value, "__array__") or hasattr(value, "new_tensor")
-    )  # as torch's are
-    return found if is_foreign and not api.is_tensor(value) else ""
+    is_foreign = not hasattr(value, "__array__") or hasattr(value, "new_tensor")  # as torch's arrays have
+    return found if is_storage(value) and is_foreign and not api.is_tensor(value) else ""
 
 
 def _holds_arrays(api: Api) -> bool:

@@ -289,9 +289,8 @@ def _codes(library: Library) -> dict[CodeType, str]:
         for owner in reversed(getattr(home, "__mro__", (home,))):
             for name, value in vars(owner).items():
                 code = getattr(_function_of(value), "__code__", None)
-                if (
-                    isinstance(code, CodeType) and name in words and owner is not NDArrayOperatorsMixin
-                ):  # all are one code
+                is_shared = owner is NDArrayOperatorsMixin  # whose operators are all one code
+                if isinstance(code, CodeType) and name in words and not is_shared:
                     found[code] = words[name]
     return found
 
